@@ -115,7 +115,7 @@ def _by_sympy(joints: int) -> list[Any]:
         length, c, m, inertia = sympy.symbols(f"l{i} c{i} m{i} I{i}")
         angle += q[i - 1]
         x, y = x + length * sympy.cos(angle), y + length * sympy.sin(angle)
-        # The centre of mass is told from the link frame's origin, at the link's end.
+        # The centre of mass is measured from the link frame's origin, at the link's end.
         cx, cy = x + c * sympy.cos(angle), y + c * sympy.sin(angle)
         lagrangian += m * (cx.diff(t) ** 2 + cy.diff(t) ** 2) / 2 + inertia * angle.diff(t) ** 2 / 2 - m * g * cy
     tau = [lagrangian.diff(p.diff(t)).diff(t) - lagrangian.diff(p) for p in q]
@@ -126,7 +126,7 @@ def _by_sympy(joints: int) -> list[Any]:
 
 
 def _agree(theirs: list[Any], ours: list[Any]) -> bool:
-    """Tell whether both are the same at a point."""
+    """Return whether both are the same at a point."""
     point = {s: 0.3 + 0.1 * k for k, s in enumerate(sorted({s for e in theirs for s in e.free_symbols}, key=str))}
     return all(abs(float((a - b).subs(point))) < 1e-9 for a, b in zip(theirs, ours, strict=True))
 

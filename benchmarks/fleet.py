@@ -72,9 +72,7 @@ def _memory(folder: Path, counts: Sequence[int]) -> dict[str, Any]:
     for k in range(max(counts)):
         w, phase = rng.uniform(1.0, 6.0, (3, robot.n)), rng.uniform(0, 2 * np.pi, (3, robot.n))
         angle = w * t[:, None, None] + phase
-        q, qd, qdd = (
-            (0.3 * x).sum(axis=1) for x in (np.sin(angle) / w, np.cos(angle), -w * np.sin(angle))
-        )
+        q, qd, qdd = ((0.3 * x).sum(axis=1) for x in (np.sin(angle) / w, np.cos(angle), -w * np.sin(angle)))
         tau = torque(q, qd, qdd) + 0.2 * rng.normal(size=q.shape)
         names.append(str(folder / f"short-{k:05d}.npz"))
         tp.write_log(tp.Log(t, q, tau=tau, names=robot.joint_names), names[-1])
@@ -91,7 +89,12 @@ def _child(options: dict[str, Any]) -> dict[str, Any]:
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])}
     environment.pop("TAUPI_CACHE", None)  # workers find what others have compiled, as they do elsewhere
     done = subprocess.run(
-        [sys.executable, __file__], input=json.dumps(options), stdout=subprocess.PIPE, text=True, check=True, env=environment
+        [sys.executable, __file__],
+        input=json.dumps(options),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=environment,
     )
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result

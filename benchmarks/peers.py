@@ -45,7 +45,7 @@ def pinocchio_calls(model: pin.Model) -> dict[str, Callable[..., Any]]:
 
 
 def has_figaroh() -> bool:
-    """Tell whether FIGAROH is installed."""
+    """Return whether FIGAROH is installed."""
     import importlib.util
 
     return importlib.util.find_spec("figaroh") is not None

@@ -53,7 +53,7 @@ def generate(path: Path, samples: int, seed: int) -> None:
 
 
 def peak_mb() -> float:
-    """Return the largest resident memory of this process; what `getrusage` tells may be that of the one that started it."""
+    """Return the largest resident memory of this process; what `getrusage` returns may be that of the one that started it."""
     status = Path("/proc/self/status")
     if status.exists():
         return int(next(line for line in status.read_text().splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
@@ -70,7 +70,7 @@ def child(paths: list[str], workers: int, decimate: int | None, stream: bool | N
 
 
 def run(paths: list[Path], workers: int = 1, decimate: int | None = None, stream: bool | None = True) -> dict[str, Any]:
-    """Return what a process of its own tells of an identification."""
+    """Return what a process of its own measures of an identification."""
     options = json.dumps([[str(p) for p in paths], workers, decimate, stream])
     source = str(Path(tp.__file__).parents[1])
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])}

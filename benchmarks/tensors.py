@@ -44,7 +44,7 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     lines += [
         f"The Panda, {SAMPLES} samples in float64, one core, milliseconds per call; `jit` has compiled what JAX runs. The loss",
-        "is the mean square of τ less a measured torque. Its gradient is by q, q̇ and q̈ of every sample, or by the 70 entries of π.",
+        "is the mean square of τ less a measured torque. Its gradient is by q, q̇ and q̈ of every sample, or by the 70 of π.",
         f"Versions: {versions}. adam-robotics has no inverse dynamics, so that its τ is M q̈ plus its bias force, as its users",
         "write it, and no regressor.",
         "",

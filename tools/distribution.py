@@ -38,7 +38,7 @@ def build(folder: Path) -> tuple[Path, Path]:
 
 
 def is_junk(path: PurePosixPath) -> bool:
-    """Tell whether `path` is a trace of work, which no archive should hold."""
+    """Return whether `path` is a trace of work, which no archive should hold."""
     cache = any(part.startswith(".") and part.endswith("_cache") for part in path.parts)
     return cache or path.suffix in {".pyc", ".pyo", ".so"} or bool(JUNK & set(path.parts))
 

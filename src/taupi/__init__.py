@@ -197,13 +197,13 @@ if TYPE_CHECKING:
     from taupi.reporting.figures import plot
     from taupi.reporting.report import report
     from taupi.reporting.viewer.view import view
-    from taupi.signals.check import check_log
+    from taupi.signals.checking.check import check_log
+    from taupi.signals.filtering.smoothing import Gaps
+    from taupi.signals.filtering.smoothing import Smoothing
     from taupi.signals.log import Log
     from taupi.signals.read import write_log
     from taupi.signals.reading import Reading
     from taupi.signals.reading import Streaming
-    from taupi.signals.smoothing import Gaps
-    from taupi.signals.smoothing import Smoothing
     from taupi.signatures import clean_log
     from taupi.signatures import compare
     from taupi.signatures import compress_log

@@ -19,7 +19,7 @@ Check = Callable[[str, Any], Any]
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a finite real number; True and False are none."""
+    """Return whether a value is a finite real number; True and False are not."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return False
     try:

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.analysis.bound_formulas import bound_formulas
+    from taupi.analysis.symbolic_bounds import bound_formulas
     from taupi.control.spatial_algebra import spatial_dynamics
     from taupi.control.spatial_stacks import spatial_parameter_matrices
     from taupi.control.spatial_stacks import spatial_regressor

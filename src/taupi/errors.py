@@ -112,7 +112,7 @@ class TaupiError(_Message, ValueError):
 
 
 class NotRationalError(TaupiError):
-    """Exact arithmetic was asked for something whose value is no fraction."""
+    """Exact arithmetic was asked for something whose value is not a fraction."""
 
 
 class NotIdentifiedError(TaupiError):

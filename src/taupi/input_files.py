@@ -17,7 +17,7 @@ from taupi.errors import TaupiError
 from taupi.files import path_of
 
 Paths = str | os.PathLike[str]
-# Deeper keys are no description: the parser's time and memory grow with the square of the depth.
+# Deeper keys are not a description: the parser's time and memory grow with the square of the depth.
 _DEEPEST_KEY = 32
 _DEEPEST_JSON = 200
 # Every alternative ends at the end of the text at the latest: one that failed there would be tried again from each place. What
@@ -126,7 +126,7 @@ def parse_json(data: str | bytes, where: str, expected: str) -> Any:
 
 
 def _deeper(value: Any, most: int) -> bool:
-    """Tell whether lists and tables are nested more than so deep."""
+    """Return whether lists and tables are nested more than so deep."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most + 1):
         level = [

@@ -86,8 +86,8 @@ if TYPE_CHECKING:
     from taupi.model.parameters import Parameters
     from taupi.papers.study import Reproduction
     from taupi.reporting.viewer.view import View
-    from taupi.signals.check import Finding
-    from taupi.signals.check import LogReport
+    from taupi.signals.checking.check import Finding
+    from taupi.signals.checking.check import LogReport
     from taupi.simulation.run import Run
     from taupi.simulation.run import RunBatch
     from taupi.simulation.run_summary import RunSummary

@@ -29,7 +29,7 @@ def conformed(value: Any, hint: Any, where: str) -> Any:
     {'q': [1.0, inf]}
     >>> conformed({"q": [1, "x"]}, dict[str, list[float]], "fit.json")
     Traceback (most recent call last):
-    taupi.errors.TaupiError: fit.json: q: 1: 'x' is no number.
+    taupi.errors.TaupiError: fit.json: q: 1: 'x' is not a number.
     """
     if hint is Any:
         return value
@@ -54,7 +54,7 @@ def _number(value: Any, where: str) -> float:
     if isinstance(value, str) and value in _NOT_FINITE:
         return _NOT_FINITE[value]
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise TaupiError(f"{where}: {shown(value)} is no number.")
+        raise TaupiError(f"{where}: {shown(value)} is not a number.")
     try:
         return float(value)
     except OverflowError:

@@ -39,17 +39,17 @@ from taupi.identification.rows.preparation import OneOrEach
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
 from taupi.robustness.study import RobustnessStudy
-from taupi.signals.columns import ColumnsLike
-from taupi.signals.delay import Delays
+from taupi.signals.filtering.delay import Delays
+from taupi.signals.filtering.smoothing import Gaps
+from taupi.signals.filtering.smoothing import Smoothing
 from taupi.signals.log import Log
+from taupi.signals.mapping.columns import ColumnsLike
+from taupi.signals.mapping.suggestion import Suggestion
 from taupi.signals.read import LogLike
 from taupi.signals.read import PathLike
 from taupi.signals.reading import Reading
 from taupi.signals.reading import RowsLike
 from taupi.signals.reading import Streaming
-from taupi.signals.smoothing import Gaps
-from taupi.signals.smoothing import Smoothing
-from taupi.signals.suggestion import Suggestion
 from taupi.simulation.controller import ControllerLike
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.plants.plant import Plant
@@ -779,7 +779,7 @@ def identify_payload(
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
     may be off, one standard deviation. By default it is 0.1 where torques are currents or voltages times stated gains, since
     published gains of one robot differ by as much, and 0.05 where they were measured. State a smaller one if you have calibrated
-    them (`taupi.identify_gains`), and 0 for a simulation. What the log does not tell, such as the inertia if the wrist hardly
+    them (`taupi.identify_gains`), and 0 for a simulation. What the log leaves open, such as the inertia if the wrist hardly
     moves, has an infinite error.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
@@ -1168,7 +1168,7 @@ def robustness(
     - `substeps` (1): Fixed steps per control period.
     - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
-    - `every` (1): Keep one of so many control periods in the run.
+    - `every` (1): Keep one out of this many control periods in the run.
     """
     ...
 
@@ -1217,7 +1217,7 @@ def simulate(
     - `substeps` (1): Fixed steps per control period.
     - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
-    - `every` (1): Keep one of so many control periods in the run.
+    - `every` (1): Keep one out of this many control periods in the run.
     """
     ...
 
@@ -1260,7 +1260,7 @@ def simulate_many(
     - `substeps` (1): Fixed steps per control period.
     - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
-    - `every` (1): Keep one of so many control periods in the run.
+    - `every` (1): Keep one out of this many control periods in the run.
 
     Fields of `ensemble` (`taupi.ensembles.Ensemble`), which may also be given as keywords:
 
@@ -1304,8 +1304,7 @@ def simulate_summary(
 
     `plant`, `controller`, `reference`, `sensors` and `ensemble` are as in `simulate_many`; the controller is one law or Program
     for all.
-    `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
-    fifth.
+    `late`: errors after this share of the duration are also reported separately, by default those of the last fifth.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 
@@ -1315,7 +1314,7 @@ def simulate_summary(
     - `substeps` (1): Fixed steps per control period.
     - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
-    - `every` (1): Keep one of so many control periods in the run.
+    - `every` (1): Keep one out of this many control periods in the run.
 
     Fields of `ensemble` (`taupi.ensembles.Ensemble`), which may also be given as keywords:
 

@@ -83,7 +83,7 @@ def html_lines(title: str, time: Sequence[float], columns: Sequence[Sequence[flo
 
 
 def _thinned(column: Sequence[float]) -> list[int]:
-    """Return which entries to draw: all finite ones, or the least and the largest of each of so many parts."""
+    """Return which entries to draw: all finite ones, or the least and the largest of each of this many parts."""
     finite = [i for i, v in enumerate(column) if math.isfinite(v)]
     if len(finite) <= 2 * _POINTS:
         return finite

@@ -8,7 +8,7 @@ from command_line import taupi
 from loads import ARM, GAINS, LOAD, as_currents, fit, recorded
 
 import taupi as tp
-from taupi.signals.columns import Columns
+from taupi.signals.mapping.columns import Columns
 
 MAPPING = """time = "time"
 q = "q_joint{i}"  # of the encoders

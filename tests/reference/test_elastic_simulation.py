@@ -8,7 +8,7 @@ from scipy.signal import sos2tf
 from support import error
 
 import taupi as tp
-from taupi.signals.filters import _sections
+from taupi.signals.filtering.filters import _sections
 
 OPERATORS = elastic.VECTORS["operators"]
 VECTOR = elastic.VECTORS["elastic_simulation"][0]

@@ -55,7 +55,7 @@ def identified(monkeypatch, capsys, tmp_path):
 
 
 def at_the_noise(answer, recording):
-    """Tell whether the held-out errors that a command printed are those of the recording's noise."""
+    """Return whether the held-out errors that a command printed are those of the recording's noise."""
     seen = answer["validation"][0]
     return (
         LEAST * recording.floor < seen["raw_relative"] < MOST * recording.floor

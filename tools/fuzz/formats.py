@@ -31,8 +31,8 @@ from taupi.identification.rows.piece_file import read_piece
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
 from taupi.model.scalars import exact
-from taupi.signals.columns import Columns
 from taupi.signals.known_torque import check_known_torque
+from taupi.signals.mapping.columns import Columns
 from taupi.signals.read import log_blocks, read_table
 
 Change = Callable[[bytes, Sequence[bytes], random.Random], bytes]

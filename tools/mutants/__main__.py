@@ -21,7 +21,7 @@ SHORT_ONLY = (
     "src/taupi/dynamics/joint_frames.py",
     "src/taupi/dynamics/recursive.py",
     "src/taupi/regressors/recursive.py",
-    "src/taupi/signals/derivatives.py",
+    "src/taupi/signals/filtering/derivatives.py",
 )
 SHORT_TESTS = ("tests/reference/test_spec_vectors.py", "tests/unit/signals/test_processing.py")
 SHORT_SIZE, SHORT_LEAST = 12, 0.8

@@ -25,7 +25,7 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionstart() -> None:
-    """Take the first example that fails as it is: making it smaller takes long and tells nothing here."""
+    """Take the first example that fails as it is: making it smaller takes long and is of no use here."""
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile("mutants", hypothesis.settings(), phases=phases, report_multiple_bugs=False)
     hypothesis.settings.load_profile("mutants")

@@ -65,7 +65,7 @@ class Mutant:
     """One change: `before` at [start, end) of `file` becomes `after`.
 
     `code` is the line as it stands, `rows` the first and last line of its statement, `nth` counts equal changes of equal
-    lines, and `imported` tells whether the place runs when the module is imported, and not when a function is called.
+    lines, and `imported` says whether the place runs when the module is imported, and not when a function is called.
     """
 
     file: str
@@ -111,7 +111,7 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
 
 
 def is_change(mutant: Mutant, text: str) -> bool:
-    """Tell whether the changed file can be read as Python and says something else."""
+    """Return whether the changed file can be read as Python and says something else."""
     try:
         return ast.dump(ast.parse(mutant.apply(text))) != ast.dump(ast.parse(text))
     except SyntaxError:
@@ -132,7 +132,7 @@ def _is_list(node: ast.expr) -> bool:
 
 
 def _is_count(node: ast.expr) -> bool:
-    """Tell whether `node` is a whole number by its looks: a number of things, and not a measure."""
+    """Return whether `node` is a whole number by its looks: a number of things, and not a measure."""
     if isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Constant):

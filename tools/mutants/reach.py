@@ -135,7 +135,7 @@ class Recording:
 
 
 class Reach:
-    """The recordings in a folder, and what they tell about the files below `root`, of which `files` hold the tests."""
+    """The recordings in a folder, and what they show about the files below `root`, of which `files` hold the tests."""
 
     def __init__(self, folder: Path, root: Path, files: Iterable[str]) -> None:
         self.folder, self.root, self.files = folder, root, list(files)

@@ -36,7 +36,7 @@ class Equivalent:
     reason: str
 
     def matches(self, mutant: Mutant) -> bool:
-        """Tell whether `mutant` is this change."""
+        """Return whether `mutant` is this change."""
         return (self.file, self.code, self.change) == (mutant.file, mutant.code, mutant.change)
 
 

@@ -36,14 +36,14 @@ from taupi.model.body import smallest_eigenvalue
 from taupi.model.robot import Robot
 from taupi.progress import progress
 
-Step = Callable[[str], None]  # tells the progress bar what comes next
+Step = Callable[[str], None]  # shows what comes next in the progress bar
 Bounding = Callable[[RobotFunction, str, str], Bound]  # of a term, with the bound's name and text
 NORMS = {"1": 1.0, "2": 2.0, "inf": math.inf}
 # Directions of motion are variables too; with more variables than this, only the bound by products v_i v_j is searched.
 DIRECT = 5
 # `boxes` is for functions that cost no more than this; a box of a dearer function counts for more.
 COST = 50_000
-# The attained side of a search that does not converge is the best of so many random points, some of them followed uphill.
+# The attained side of a search that does not converge is the best of this many random points, some of them followed uphill.
 SAMPLES = 2_000
 MANY_SAMPLES = 20_000
 DUST = 1e-13  # relative to the robot's own numbers: a term that vanishes up to rounding need not be known any better

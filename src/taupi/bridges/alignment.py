@@ -244,6 +244,6 @@ def _refuse_other_arm(ours: Robot, a: Arrangement, b: Arrangement, slides: np.nd
     k = int(np.argmax(turns / WIDEST + distances / FARTHEST))
     raise TaupiError(
         f"{where} is another arm than {ours.name}: at q = 0 the axis of {ours.joints[k].name} is turned by {turns[k]:.3g} rad "
-        f"and {distances[k]:.3g} m away, at most {WIDEST:g} rad and {FARTHEST:g} m are the digits of a description.",
+        f"and {distances[k]:.3g} m away, more than rounding in a description explains ({WIDEST:g} rad, {FARTHEST:g} m).",
         remedy="Give the model of the same arm, with joints that are zero in the same pose.",
     )

@@ -154,7 +154,7 @@ def _with_stand_ins(fit: Fit, pi: np.ndarray, gone: np.ndarray) -> np.ndarray:
     target = rows[:, lost] @ fit.values[lost]
     change = np.linalg.lstsq(rows[:, [columns[c] for c in free]], target, rcond=1e-10)[0]
     result[free] += change
-    # Dry friction that pushes is no friction, and a tool may refuse it.
+    # Dry friction that pushes is not friction, and a tool may refuse it.
     for c in free:
         if entries[c].kind != "offset":
             result[c] = max(result[c], min(pi[c], 0.0))

@@ -25,7 +25,7 @@ def refuse_unreal(taken: Identified, tool: str) -> None:
     for link, body in zip(taken.robot.links, taken.bodies, strict=True):
         if body.any() and (why := unreal(body)):
             raise TaupiError(
-                f"{tool} takes real bodies only, and {link.name} is none: {why}.",
+                f"{tool} takes real bodies only, and {link.name} is not one: {why}.",
                 remedy=(
                     "Identify it with ",
                     Argument("estimator", "feasible"),

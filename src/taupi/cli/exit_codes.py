@@ -1,4 +1,4 @@
-"""How commands end: the numbers that the shell sees, and what each means."""
+"""How commands end: the numbers that the shell sees, what each means, and the threshold that `--max-error` sets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ExitCode(IntEnum):
 
 
 def check_threshold(max_error: float | None) -> None:
-    """Refuse a threshold that is no share of the torque."""
+    """Refuse a threshold that is not a share of the torque."""
     if max_error is not None and not 0 <= max_error < float("inf"):
         raise TaupiError(Argument("max_error"), f" is {max_error:g}, expected a share of the torque, such as 0.05.")
 

@@ -149,7 +149,7 @@ def exit_if_wrong(fit: Fit, exports: ExportOptions) -> None:
 
 
 def export_fit(fit: Fit, form: str, path: Path, anyway: bool = False, force: bool = False) -> None:
-    """Write the identified robot as "urdf", "toml" or "c"; what should not be taken away is refused, with the reason."""
+    """Write the identified robot as "urdf", "toml" or "c"; what should not be exported is refused, with the reason."""
     import taupi as tp
 
     if form == "urdf":

@@ -108,7 +108,7 @@ def gains_of(kind: type[Law]) -> set[str]:
 
 
 def _build(kind: Any, robot: Robot, keywords: dict[str, Any], gains: set[str]) -> Law:
-    """Return a law of a class; what is wrong with its gains is said by the option that sets them."""
+    """Return a law of a class; what is wrong with its gains is named by the option that sets them."""
     try:
         law: Law = kind(robot, **keywords)
     except TaupiError as error:

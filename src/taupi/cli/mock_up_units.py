@@ -1,4 +1,4 @@
-"""Functional Mock-up Units on the command line: where they go, and the plant inside of one."""
+"""Functional Mock-up Units on the command line: where they go, and the plant inside one."""
 
 from __future__ import annotations
 

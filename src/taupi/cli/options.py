@@ -48,7 +48,7 @@ TaskOption = Annotated[
 # Output ---------------------------------------------------------------------------------------------------------------
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
 AnywayOption = Annotated[
     bool,
     typer.Option(

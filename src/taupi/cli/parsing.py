@@ -66,7 +66,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def json_value(text: str) -> Any:
-    """Return what JSON holds, None where it is none."""
+    """Return what JSON holds, None where it is not JSON."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # no JSON, or numbers of thousands of digits

@@ -1,4 +1,4 @@
-"""The plant and the sensors of a simulation, as `taupi simulate` and `taupi control` are told of them."""
+"""The plant and the sensors of a simulation, from the options of `taupi simulate` and `taupi control`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PlantOptions(Settings):
     disturbance: str | None = None
 
     def elastic(self, robot: Robot) -> bool:
-        """Tell whether links and motors are simulated."""
+        """Return whether links and motors are simulated."""
         return bool(robot.elastic_joints) and not self.rigid
 
     def plant(self, robot: Robot, terms: tuple[str, ...]) -> RigidPlant | ElasticPlant:
@@ -96,7 +96,7 @@ SensorChanges = Annotated[dict[str, Any], Changes(Sensors), Without("cutoff_hz")
 
 
 def sensors_of(changes: Mapping[str, Any]) -> Sensors | None:
-    """Return the sensors with `changes`, None where they are perfect; encoders that count see differences unless told else."""
+    """Return the sensors with `changes`, None where they are perfect; by default, encoders that count see differences."""
     if not any(changes.values()):
         return None
     counted = {"velocity": "difference"} if changes.get("resolution") else {}
@@ -119,7 +119,7 @@ def payload_changes(texts: Sequence[str]) -> list[tuple[float, Payload | None]]:
 
 
 def with_substeps(horizon: Horizon, plant: RigidPlant | ElasticPlant, substeps: int | None) -> Horizon:
-    """Return a horizon with so many steps per period, or with so many that the fastest spring turns by 0.7 rad in one."""
+    """Return a horizon with this many steps per period, or enough that the fastest spring turns by 0.7 rad in one."""
     import numpy as np
 
     from taupi.simulation.integrators import UNDAMPED

@@ -132,7 +132,7 @@ def _points(text: str, n: int) -> np.ndarray:
 
 
 def _array(text: str) -> np.ndarray:
-    """Return a JSON list as an array, an empty one where it is none."""
+    """Return a JSON list as an array, an empty one where it is not one."""
     import numpy as np
 
     try:

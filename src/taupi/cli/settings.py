@@ -28,7 +28,7 @@ from taupi.settings import Changes, Settings
 
 @dataclass(frozen=True)
 class Without:
-    """Marks a subject of which some fields are no options of a command."""
+    """Marks a subject some of whose fields are not options of a command."""
 
     names: tuple[str, ...]
 
@@ -202,12 +202,12 @@ def _kinds(hint: Any) -> tuple[Any, ...]:
 
 
 def _repeats(hint: Any) -> bool:
-    """Tell whether a field is several words, which an option that is repeated gives."""
+    """Return whether a field is several words, which an option that is repeated gives."""
     return _kinds(hint) == (tuple[str, ...],)
 
 
 def _one_or_each(hint: Any) -> bool:
-    """Tell whether a field is a number, or one per joint."""
+    """Return whether a field is a number, or one per joint."""
     return tuple[float, ...] in _kinds(hint)
 
 

@@ -104,7 +104,7 @@ class SimulationOptions(OptionGroup):
         return names(self.terms)
 
     def scene(self, robot: Robot) -> Scene:
-        """Return the scene for a robot, and say what a user may not expect of it."""
+        """Return the scene for a robot, and say what may surprise a user."""
         self.surroundings.warn_of_late_payloads(self.horizon.duration)
         plant = self.surroundings.plant(robot, self.term_names)
         reference = self.motion.motion(robot, self.horizon.duration)

@@ -20,7 +20,7 @@ from taupi.progress import bars_shown
 from taupi.tables import one_line
 
 NARROWEST = 12  # characters of a column that is folded
-PATIENCE, REFRESH = 1.0, 0.5  # s: when work counts as long, and how often its time is told
+PATIENCE, REFRESH = 1.0, 0.5  # s: when work counts as long, and how often its time is shown
 _RULE = re.compile(r"-+(?:  -+)+")
 
 
@@ -156,7 +156,7 @@ class Waiting:
 
 @contextmanager
 def on_a_terminal(title: str | None) -> Iterator[None]:
-    """While a command runs, let what it writes to a terminal fit, and tell how long it takes if it has a `title`."""
+    """While a command runs, let what it writes to a terminal fit, and show how long it takes if it has a `title`."""
     stdout, stderr = sys.stdout, sys.stderr
     if not stderr.isatty():
         yield

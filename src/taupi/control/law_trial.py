@@ -173,7 +173,7 @@ class Trial:
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """What to be careful about, a sentence each."""
+        """What to be careful about, one sentence each."""
         notes = [f"{note[0].upper()}{note[1:]}." for note in self.run.notes]
         return tuple(notes + self._limited() + self._beyond_effort() + self._far() + self._claims())
 

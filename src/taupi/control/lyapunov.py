@@ -92,7 +92,7 @@ class LyapunovRecord:
 
     `V_1` is the part of `V` without parameters; `claimed` is dV/dt as the proof has it, `rate` as the chain rule gives it,
     `numerical` by differences of V. `reasons` are why they may differ. `changes` are the rows at which the plant became another
-    one, and V with it: such jumps are no rises.
+    one, and V with it: such jumps do not count as rises.
     """
 
     time: np.ndarray

@@ -18,7 +18,7 @@ from taupi.program.program import Port, Program
 class BaseConvention:
     """A library's order and axes of a floating base.
 
-    `quaternion` says where its scalar is, "last" or "first". `linear_first` tells whether linear velocities and forces come
+    `quaternion` says where its scalar is, "last" or "first". `linear_first` says whether linear velocities and forces come
     before angular velocities and moments, `linear_axes` and `angular_axes` whether they are in "body" or "world" axes.
     Accelerations are the derivatives of the velocity's components in these axes.
     """

@@ -70,7 +70,7 @@ def _rate_and_u(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """Return dM/dt and U, row k of which is qd^T dM/dq_k (equations.md, D7)."""
     if chain.robot.multiple_joints:
         raise TaupiError(
-            f"{chain.robot.name} has a free or ball joint, whose velocities are no derivatives of coordinates.",
+            f"{chain.robot.name} has a free or ball joint, whose velocities are not derivatives of coordinates.",
             remedy=("Use ", Argument("form", "christoffel"), " or ", Argument("form", "body"), "."),
         )
     d = mass_gradient(chain, q)

@@ -137,7 +137,7 @@ def _divided(d: Matrix, right: Matrix) -> Matrix:
 
 
 def is_coupled(robot: Robot) -> bool:
-    """Tell whether a joint moves by anything but its own coordinate: mimic joints, and coupled or geared drives."""
+    """Return whether a joint moves by anything but its own coordinate: mimic joints, and coupled or geared drives."""
     starts = accumulate((j.dof for j in robot.joints), initial=0)
     plain = all(j.coordinate == k and j.ratio == 1 and not j.also for k, j in zip(starts, robot.joints, strict=False))
     return not plain

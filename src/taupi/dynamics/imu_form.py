@@ -19,7 +19,7 @@ _AXES = ("x", "y", "z")
 
 
 def is_imu(robot: Robot, base: str) -> bool:
-    """Tell whether the IMU form is asked for; refuse unknown forms, and the IMU form of a robot whose base does not move."""
+    """Return whether the IMU form is asked for; refuse unknown forms, and the IMU form of a robot whose base does not move."""
     if base not in FORMS:
         raise unknown(Argument("base"), base, FORMS)
     if base == IMU and not robot.floating:

@@ -98,6 +98,6 @@ def christoffel_symbols(robot: Robot) -> Program:
     """
     n = robot.n
     if robot.multiple_joints:
-        message = f"{robot.name} has a free or ball joint, whose velocities are no derivatives of coordinates."
+        message = f"{robot.name} has a free or ball joint, whose velocities are not derivatives of coordinates."
         raise TaupiError(message, remedy="Use tp.coriolis_matrix(robot), which is C for them too.")
     return trace_robot("christoffel_symbols", robot, christoffel, ["q"], [Port("Gamma", (n, n, n))])

@@ -236,7 +236,7 @@ def searched(design: Design) -> Excitation:
 
 
 def _late(design: Design, begin: float) -> bool:
-    """Tell whether what is left of the time is needed for limits and proofs."""
+    """Return whether what is left of the time is needed for limits and proofs."""
     budget = design.search.budget
     return budget is not None and time.monotonic() - begin > _FOR_STARTS * budget
 
@@ -265,7 +265,7 @@ def _best_proven(design: Design, problem: DesignProblem, candidates: list[Candid
 
 
 def _tells(design: Design, problem: DesignProblem, candidate: Candidate) -> bool:
-    """Tell whether a motion, with what is known already, determines every parameter: one that hardly moves does not."""
+    """Return whether a motion, with what is known already, determines every parameter: one that hardly moves does not."""
     if candidate.phi >= UNSEEN / 2:
         return False
     return design.prior is not None or design.program.conditioning(*problem.states(candidate.x)).full_rank

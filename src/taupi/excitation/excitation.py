@@ -1,4 +1,4 @@
-"""The result of a design: a motion, what it will tell, and the proof that it keeps its limits."""
+"""The result of a design: a motion, what it will show, and the proof that it keeps its limits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Excitation:
     `std_factor` is how many times smaller standard deviations will be, in the geometric mean, than those of the median of random
     motions within the same limits. `expected` (b,) are the standard errors that it promises for the parameters `base`,
     `information` (b, b) is G. `certificates` are proofs for all times, by quantity; what was not checked is in `unchecked`, with
-    the reason. `certified` tells whether every proof has succeeded.
+    the reason. `certified` says whether every proof has succeeded.
 
     `robot` and `terms` are what will be fitted. `course`, `goal`, `margins` and `search` are the settings, `limits` those that
     were kept, `sigma` (n,) the noise of torques in N m, `clearance` the geometry that links were kept apart by, None without any.
@@ -87,7 +87,7 @@ class Excitation:
 
     @cached_property
     def conditioning(self) -> Conditioning:
-        """What a log of the motion determines: rank, condition, and what is told least well."""
+        """What a log of the motion determines: rank, condition, and what is determined least well."""
         return InformationProgram(self.base).conditioning(*self.motion(self.times))
 
     @cached_property

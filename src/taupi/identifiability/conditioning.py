@@ -1,6 +1,6 @@
 """What a log determines: rank and condition of the stacked regressor, and the regrouping under which it has full rank.
 
-Base parameters are what *some* motion can tell apart. A recorded motion may tell less: dry friction and offset of a joint that
+Base parameters are what *some* motion can tell apart. A recorded one may separate less: dry friction and offset of a joint that
 never reverses are one number.
 """
 

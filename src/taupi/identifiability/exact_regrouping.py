@@ -126,7 +126,7 @@ def holds(
     supply: Iterator[int],
     residue_of: Callable[[Any, int, Mapping[str, int]], int],
 ) -> bool:
-    """Tell whether Y = Y_b B at fresh states, and fresh values of the symbols, modulo fresh primes.
+    """Return whether Y = Y_b B at fresh states, and fresh values of the symbols, modulo fresh primes.
 
     `residue_of(entry, prime, symbols)` evaluates an entry of B modulo a prime, at values of the symbols.
     """

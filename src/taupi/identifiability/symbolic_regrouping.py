@@ -220,7 +220,7 @@ def _circle(t: int, prime: int) -> list[int]:
 
 
 def _is_circle(p: ModularPolynomial) -> bool:
-    """Tell whether a polynomial is a power of 1 + t^2, apart from a factor."""
+    """Return whether a polynomial is a power of 1 + t^2, apart from a factor."""
     from flint import nmod_poly
 
     degree = int(p.degree())

@@ -26,7 +26,6 @@ from taupi.identification.friction.fitted_terms import (
     with_friction_shapes,
 )
 from taupi.identification.inputs import FitInputs
-from taupi.identification.modulated_friction import ModulatedFriction
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
@@ -45,12 +44,11 @@ from taupi.identification.tuning.pooled_cutoff import with_pooled_cutoffs
 from taupi.signals.log import Log
 
 if TYPE_CHECKING:
+    from taupi.identification.modulated_friction import ModulatedFriction
     from taupi.identification.tuning.springs import SpringSearch
 
 # Samples of the first log from which the settings of an elastic robot are chosen.
 _TUNING_SAMPLES = 50_000
-
-
 # Base parameters of a fit of a problem.
 FirstFit = Callable[[Problem], np.ndarray]
 
@@ -79,7 +77,7 @@ class Choices:
 def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Problem:
     """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows.
 
-    `first_fit` tells the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
+    `first_fit` gives the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
     encoders stays in it, and is only kept apart from the springs.
     """
     if inputs.robot.loops:
@@ -143,7 +141,7 @@ def _problem_of_pieces(
 ) -> Problem:
     """Return the problem of all logs, by one pass over them.
 
-    If there is friction that depends on load, a first fit of the beginnings of some of them tells the load. `adopted` is the
+    If there is friction that depends on load, a first fit of the beginnings of some of them gives the load. `adopted` is the
     known torque that the settings took over from logs.
     """
     friction = _modulated_friction(inputs, choices, plan, modulated, first_fit) if modulated else None
@@ -189,6 +187,8 @@ def _modulated_friction(
     inputs: FitInputs, choices: Choices, plan: Plan, terms: Sequence[Term], first_fit: FirstFit
 ) -> ModulatedFriction:
     """Return friction that depends on load or bends with speed, by a first fit of the logs that choices were made from."""
+    from taupi.identification.modulated_friction import ModulatedFriction
+
     heads = [
         piece_of(r, compress(plan.friction, r, k, plan.most_stretches, head=True))
         for k, r in enumerate(choices.recordings)

@@ -15,7 +15,6 @@ from taupi.identification.build import build
 from taupi.identification.estimators import Estimator, EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.problem import Problem
-from taupi.identification.results.description_errors import entropic_offer
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import Preparation
@@ -197,7 +196,7 @@ def fit_inputs(
         from taupi.identification.floating.build import build_floating
 
         floating = _floating_estimator(inputs.robot, resolved)
-        fit = floating.fit(build_floating(inputs))  # its verdict is what the fit itself tells
+        fit = floating.fit(build_floating(inputs))  # its verdict rests on the fit alone
         return fit, _validations(fit, inputs) if validated else ()
     if isinstance(resolved, LogEstimator):
         fit, validations = resolved.fit_logs(inputs, validated)
@@ -205,6 +204,7 @@ def fit_inputs(
         return fit, validations
     problem = build(inputs, first_values)
     fit = resolved.fit(problem)
+    from taupi.identification.results.description_errors import entropic_offer
     from taupi.identification.verdict.judge import judge
 
     offer = entropic_offer(problem, fit)

@@ -17,7 +17,7 @@ from taupi.identification.rows.factors import JointFactor, merge_stretches, resi
 
 # Their parameters are probably about this large: the share of the load, and the curve in units of the joint's other friction.
 _SHARE, _CURVE = 0.1, 0.1
-# What is as small as this share of a joint's torque is no friction.
+# What is as small as this share of a joint's torque is not friction.
 _LEAST = 1e-9
 
 

@@ -81,7 +81,7 @@ def identify_pieces(fit: Fit, pieces: PathLike | Sequence[PathLike], estimator: 
     """Return the fit of logs of which only `pieces` are here, written by `compress_log` with the same earlier `fit`.
 
     `pieces` is a path, a pattern, an address, or a list of them. `estimator` is one that starts from triangles, "consistent" by
-    default, as in `taupi.identify`. The verdict is what the fit itself tells: nothing can be tried on logs that are elsewhere.
+    default, as in `taupi.identify`. The verdict rests on the fit alone: nothing can be tried on logs that are elsewhere.
 
     >>> import taupi as tp
     >>> later = tp.identify_pieces(tp.load_fit("out"), "pieces/*.piece")  # doctest: +SKIP

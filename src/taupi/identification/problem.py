@@ -56,7 +56,7 @@ class Problem:
         preparation: How the logs were prepared, with what was chosen from them.
         notes: What was done and chosen, in words.
         seed: Of whatever is random.
-        first: The parameters of a first fit, which tell the load in the columns of friction that depends on it; empty if the
+        first: The parameters of a first fit, which give the load in the columns of friction that depends on it; empty if the
             problem has no such columns.
         shrinkage: Rows that pull parameters weakly to zero, one factor for each joint that has such parameters.
         shape_spread: What one standard error of each chosen shape of friction does to the first base parameters (b or fewer, k).

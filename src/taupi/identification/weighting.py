@@ -129,5 +129,5 @@ def torque_squares(problem: Problem, factor: JointFactor, x: np.ndarray) -> floa
 
 
 def _of_base(problem: Problem, factor: JointFactor) -> bool:
-    """Tell whether a factor is that of a row of a floating base."""
+    """Return whether a factor is that of a row of a floating base."""
     return problem.robot.floating and factor.joint < problem.robot.joints[0].dof

@@ -52,7 +52,7 @@ def fixed_base(robot: Robot) -> Robot:
     if not robot.floating:
         return robot
     if len(robot.joints) == 1:
-        raise TaupiError(f"{robot.name} has no moving joint but its base: bolted to the ground, nothing of it moves.")
+        raise TaupiError(f"{robot.name} has no moving joint but its base: bolted to the ground, nothing moves.")
     root, free = robot.links[0], robot.joints[0]
     still = free.before @ free.after
     joints = []

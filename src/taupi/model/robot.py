@@ -411,7 +411,7 @@ class Robot(Coordinates):
         """Return a robot from the MuJoCo XML file at `path`.
 
         `gravity` is the file's by default; `lock`, `tip`, `snap` and `floating` are those of `from_urdf`, but for
-        a free joint of the file, which stays free by default. More is said in `taupi.model.formats.mjcf.read`.
+        a free joint of the file, which stays free by default. For more, see `taupi.model.formats.mjcf.read`.
         """
         from taupi.model.formats.mjcf import read
 

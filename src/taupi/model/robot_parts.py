@@ -259,7 +259,7 @@ def _stated(name: str, value: Any, what: Part) -> Any:
 
 
 def _is_infinite(value: Any) -> bool:
-    """Tell whether a stiffness is infinite, as that of a rigid joint."""
+    """Return whether a stiffness is infinite, as that of a rigid joint."""
     if isinstance(value, str):
         return value.strip().lower().lstrip("+") in ("inf", "infinity")
     return isinstance(value, numbers.Real) and value == math.inf
@@ -273,7 +273,7 @@ def refuse_twice(what: str, names: Sequence[Any], robot: str) -> None:
 
 
 def checked_name(name: Any) -> str:
-    """Return a name, or refuse what is no text."""
+    """Return a name, or refuse what is not text."""
     if not isinstance(name, str):
         raise TaupiError(Argument("name"), f" is {shown(name)}, expected a text.")
     return name

@@ -57,12 +57,12 @@ _QUARTERS = re.compile(r"([+-]?)(?:(\d{1,6})\s*\*\s*)?pi(?:\s*/\s*([12]))?\Z", r
 
 
 def is_symbolic(x: Scalar) -> bool:
-    """Tell whether a scalar holds symbols."""
+    """Return whether a scalar holds symbols."""
     return not isinstance(x, Fraction)
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a decimal number, such as `-1.5e-3`."""
+    """Return whether a text is a decimal number, such as `-1.5e-3`."""
     return _NUMBER.match(text) is not None
 
 

@@ -42,7 +42,7 @@ def primes() -> Iterator[int]:
 
 
 def _is_prime(n: int) -> bool:
-    """Tell whether n below 3.2e9 is prime, by Miller and Rabin's test with bases that decide it there."""
+    """Return whether n below 3.2e9 is prime, by Miller and Rabin's test with bases that decide it there."""
     d, r = n - 1, 0
     while d % 2 == 0:
         d, r = d // 2, r + 1
@@ -146,7 +146,7 @@ class Modular:
 
     def _number(self, i: Instruction) -> Fraction | None:
         if i.op == "const" and not math.isfinite(i.value):
-            raise NotRationalError(f"{self.program.name} holds {i.value}, which is no number to compute with.")
+            raise NotRationalError(f"{self.program.name} holds {i.value}, which is not a number to compute with.")
         if i.op == "const":
             return Fraction(i.value)
         if i.op == "input" and i.port == self._last and i.slot not in self._free:
@@ -180,7 +180,7 @@ class Modular:
         return unit
 
     def good(self, prime: int) -> bool:
-        """Tell whether a prime divides no denominator of the program's constants."""
+        """Return whether a prime divides no denominator of the program's constants."""
         return all(v.denominator % prime for v in self.numbers.values())
 
     # Evaluation ---------------------------------------------------------------------------------------------------

@@ -47,7 +47,7 @@ class Program:
     `name`, `inputs` and `outputs` are those of the function, and `constants` its exact numbers. `function` is the CasADi
     function between them: it takes the inputs as column vectors, then the constants, and returns row-major columns.
     `parameters` are what the columns of the output stand for, or None. `guard` is called as guard(program, *arrays) to check
-    the arguments of a plain call, and raises or warns; None is no check. It is kept by programs with some of the rows or
+    the arguments of a plain call, and raises or warns; None for no check. It is kept by programs with some of the rows or
     columns, and dropped by compiled programs and by all others derived from this one.
     """
 

@@ -18,7 +18,7 @@ from taupi.regressors.classical import regressor
 
 # A loop is closed when it is open by less than this, m and rad.
 CLOSED = 1e-11
-# Directions along which a loop opens by less than this share of the largest are no constraint: planar loops have such.
+# Directions along which a loop opens by less than this share of the largest are not a constraint: planar loops have such.
 _FREE = 1e-9
 _STEPS = 60
 

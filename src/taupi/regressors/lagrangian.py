@@ -141,7 +141,7 @@ def link_blocks(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) 
 
 
 def require_coordinates(robot: Robot) -> None:
-    """Refuse a robot with free or ball joints, whose velocities are no derivatives of coordinates."""
+    """Refuse a robot with free or ball joints, whose velocities are not derivatives of coordinates."""
     if robot.multiple_joints:
         message = f"{robot.name} has a free or ball joint, which the explicit Lagrangian route does not cover."
         raise TaupiError(message, remedy=("Use ", Argument("algorithm", "recursive"), ", or the robot's fixed_base()."))

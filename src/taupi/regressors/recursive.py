@@ -73,7 +73,7 @@ def _multiple_motion(
 ) -> PolarisedMotion:
     """Return the motion beyond a free or ball joint, whose velocities are given in the axes beyond it.
 
-    The velocities are no derivatives of coordinates, so the symmetric form is not all of C: half of the bracket of the joint's
+    The velocities are not derivatives of coordinates, so the symmetric form is not all of C: half of the bracket of the joint's
     own velocities is added, w x w_r / 2 to alpha, and w x v_r in place of its symmetric part to a. With it C is the
     Levi-Civita factor, and dM/dt - 2C stays skew-symmetric.
     """

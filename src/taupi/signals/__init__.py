@@ -31,15 +31,15 @@ __all__ = [
 
 if TYPE_CHECKING:
     from taupi.budget import Budget
-    from taupi.signals.check import check_log
-    from taupi.signals.delay import estimate_delay
-    from taupi.signals.delay import remove_delay
-    from taupi.signals.filters import butterworth
-    from taupi.signals.filters import choose_cutoff
-    from taupi.signals.filters import parallel_filter
+    from taupi.signals.checking.check import check_log
+    from taupi.signals.filtering.delay import estimate_delay
+    from taupi.signals.filtering.delay import remove_delay
+    from taupi.signals.filtering.filters import butterworth
+    from taupi.signals.filtering.filters import choose_cutoff
+    from taupi.signals.filtering.filters import parallel_filter
+    from taupi.signals.filtering.periodic import average_periods
+    from taupi.signals.filtering.periodic import find_period
     from taupi.signals.log import Log
-    from taupi.signals.periodic import average_periods
-    from taupi.signals.periodic import find_period
     from taupi.signals.read import write_log
     from taupi.signatures import clean_log
     from taupi.signatures import log_blocks

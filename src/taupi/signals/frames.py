@@ -8,11 +8,11 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns, ColumnsLike
-from taupi.signals.floating_columns import written_columns
-from taupi.signals.guess import parse_header
 from taupi.signals.log import DataFrame, Log, LogSource
-from taupi.signals.tables import Table, log_from_table, resolve_layout
+from taupi.signals.mapping.columns import Columns, ColumnsLike
+from taupi.signals.mapping.floating_columns import written_columns
+from taupi.signals.mapping.guess import parse_header
+from taupi.signals.mapping.tables import Table, log_from_table, resolve_layout
 
 
 def from_frame(frame: DataFrame, robot: Robot | None, columns: ColumnsLike) -> Log:

@@ -96,7 +96,7 @@ def known_torque(formulas: Sequence[str], names: Sequence[str], q: np.ndarray) -
 
 
 def _parse(name: str, joint: str, formula: str) -> ast.expr:
-    """Return the tree of a formula, after checking that it has nothing else than arithmetic, sines and cosines of q."""
+    """Return the tree of a formula, after checking that it has nothing but arithmetic, sines and cosines of q."""
     wrong = TaupiError(Argument(name), f" of {joint} is {shown(formula)}, {_GRAMMAR}.")
     if len(formula) > _LONGEST:
         raise wrong

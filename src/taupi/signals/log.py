@@ -13,14 +13,14 @@ import numpy as np
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, ordinal, shown, unknown
 from taupi.signals.base_motion import BaseMotion, checked_base, checked_contacts, checked_wrenches
+from taupi.signals.checking.stretches import Stretches, gap_rows
 from taupi.signals.known_torque import check_known_torque
-from taupi.signals.stretches import Stretches, gap_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from taupi.model.robot import Robot
-    from taupi.signals.columns import ColumnsLike
+    from taupi.signals.mapping.columns import ColumnsLike
 
 DataFrame = Any  # pandas.DataFrame, which is not needed to import this module
 
@@ -357,7 +357,7 @@ def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
 
 
 def _check_step(time: np.ndarray) -> None:
-    """Refuse times whose mean step is no number that can be divided by: no clock has it."""
+    """Refuse times whose mean step cannot be divided by: no clock has it."""
     step = abs(float(time[-1]) - float(time[0])) / (len(time) - 1) if len(time) > 1 else 0.0
     if 0 < step < _STEPS[0] or step > _STEPS[1]:
         raise TaupiError(Argument("time"), f" steps by {step:.3g} s, expected seconds.")

@@ -14,14 +14,14 @@ from taupi.files import path_of, write_file
 from taupi.input_files import printable
 from taupi.model.robot import Robot
 from taupi.settings import takes
-from taupi.signals.columns import Columns
 from taupi.signals.formats import FORMATS
 from taupi.signals.formats.files import readable_source, sha256
 from taupi.signals.formats.sources import Source, shown_address
 from taupi.signals.log import Log, LogSource
 from taupi.signals.log_part import asked_blocks, asked_part
+from taupi.signals.mapping.columns import Columns
+from taupi.signals.mapping.tables import Table
 from taupi.signals.reading import Reading
-from taupi.signals.tables import Table
 
 PathLike = str | os.PathLike[str]
 LogLike = Log | PathLike

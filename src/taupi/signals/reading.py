@@ -11,7 +11,7 @@ from taupi.errors import Argument, TaupiError, shown
 from taupi.settings import Settings
 
 if TYPE_CHECKING:
-    from taupi.signals.columns import ColumnsLike
+    from taupi.signals.mapping.columns import ColumnsLike
 
 RowsLike = tuple[int | None, int | None] | slice | str | None
 

@@ -32,7 +32,7 @@ class Horizon(Settings):
         control: "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its
             estimate is integrated with the state.
         tolerance: Relative error that adaptive steps allow.
-        every: Keep one of so many control periods in the run.
+        every: Keep one out of this many control periods in the run.
     """
 
     duration: float = 10.0

@@ -48,7 +48,7 @@ UNDAMPED = {"semi_implicit": 2.0, "rk4": 2.828}
 
 
 def nodes(tableau: Tableau | Rosenbrock, substeps: int) -> tuple[float, ...]:
-    """Return the instants at which a method looks, as parts of an interval of so many steps.
+    """Return the instants at which a method looks, as parts of an interval of this many steps.
 
     `tableau` is the method, `substeps` the number of steps.
 

@@ -35,8 +35,8 @@ def record(
     "middle" the mean of what is held before and after it, which is the torque that moved the arm about that row, as an
     identification like that of Zollo et al. (2014, section 6) needs it. `seed` is that of the noise. The log has q and tau; of
     elastic joints theta, too, and the torque also as tau_m. With `qd_snr_db` it has the velocities, too, and with `qdd_snr_db`
-    the accelerations, of joints and of motors, as tachometers and accelerometers with noise of so many decibels would; infinity
-    is no noise. The study adds noise to all three (Zollo et al. 2014, Table 2).
+    the accelerations, of joints and of motors, as tachometers and accelerometers with this ratio, dB, would; infinity
+    means no noise. The study adds noise to all three (Zollo et al. 2014, Table 2).
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("zollo2r")

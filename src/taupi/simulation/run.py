@@ -18,7 +18,7 @@ from taupi.schema import conformed
 from taupi.signals.formats.files import readable
 from taupi.signals.formats.parquet_footer import row_groups
 from taupi.signals.log import Log
-from taupi.signals.tables import embedded_mapping
+from taupi.signals.mapping.tables import embedded_mapping
 from taupi.simulation.references import Motion
 from taupi.tables import html_lines, html_table, table
 
@@ -135,7 +135,7 @@ class Run:
     def save(self, path: str | os.PathLike[str], force: bool = False) -> None:
         """Write the run as Parquet to `path`, exactly; `Run.load` reads it back, and `taupi.read_log` reads its log.
 
-        `force` overwrites a file that is there.
+        `force` overwrites an existing file.
         """
         if path_of(path).suffix.lower() != ".parquet":
             raise TaupiError(Argument("path"), f" is {str(path)!r}, expected a name ending in .parquet.")
@@ -322,7 +322,7 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
     except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError):
         raise TaupiError(f"{file.name} is not a Parquet file, or it is cut off or damaged.") from None
     if columns is None:
-        raise TaupiError(f"{file.name} is no saved run. Read logs with taupi.read_log.")
+        raise TaupiError(f"{file.name} is not a saved run. Read logs with taupi.read_log.")
     about = conformed(parse_json(metadata[_OWN], file.name, "a saved run"), RunFacts, f"{file.name}: its record")
     if about["schema"] != _SCHEMA:
         raise TaupiError(

@@ -1,4 +1,4 @@
-"""The verbs `simulate`, `simulate_many` and `simulate_summary`: one roll-out, and many, by the same way."""
+"""The verbs `simulate`, `simulate_many` and `simulate_summary`: one roll-out, and many, done in the same way."""
 
 from __future__ import annotations
 
@@ -127,8 +127,7 @@ def simulate_summary(
 
     `plant`, `controller`, `reference`, `sensors` and `ensemble` are as in `simulate_many`; the controller is one law or Program
     for all.
-    `late`: the errors of the part of the time from this share of the duration on are also counted apart, by default the last
-    fifth.
+    `late`: errors after this share of the duration are also reported separately, by default those of the last fifth.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")

@@ -371,7 +371,7 @@ def test_bodies_that_cannot_exist_and_other_things_are_refused(arm, tmp_path):
     flat = np.tile([1.0, 0, 0, 0, 0, 0, 0, 0, 0, 1], 6)  # of inertia, Izz alone
     with pytest.raises(TaupiError, match="MuJoCo takes real bodies only"):
         tp.write_mjcf(tp.load("ur10").with_parameters(flat), tmp_path / "new.xml")
-    with pytest.raises(TaupiError, match="Body 'a' would be none that MuJoCo takes"):
+    with pytest.raises(TaupiError, match="MuJoCo would refuse body 'a'"):
         tp.write_mjcf(arm.with_parameters(flat[:30]), tmp_path / "new.xml")
     with pytest.raises(TaupiError, match=r"source is 3, expected a robot or a fit"):
         tp.write_mjcf(3, tmp_path / "new.xml")

@@ -125,7 +125,7 @@ class TestPinocchio:
         with pytest.raises(TaupiError, match="another arm than three: slide turns there, and slides in three"):
             tp.bridges.to_pinocchio(described, turning)
         with pytest.raises(
-            TaupiError, match=r"Pinocchio takes real bodies only, and two is none.*estimator='feasible'"
+            TaupiError, match=r"Pinocchio takes real bodies only, and two is not one.*estimator='feasible'"
         ):
             tp.bridges.to_pinocchio(impossible(described), pin.buildModelFromXML(URDF))
 
@@ -218,7 +218,7 @@ class TestDrake:
         coupled = described.with_coupling([[1, 0, 0], [0, 1, 0], [0, 1, 1]])
         with pytest.raises(TaupiError, match="in the coordinates of motors"):
             tp.bridges.to_drake(coupled, plant)
-        with pytest.raises(TaupiError, match=r"Drake takes real bodies only, and two is none.*estimator='feasible'"):
+        with pytest.raises(TaupiError, match=r"Drake takes real bodies only, and two is not one.*estimator='feasible'"):
             tp.bridges.to_drake(impossible(described), plant)
         with pytest.raises(TaupiError, match="context is 3, expected a context of this plant"):
             tp.bridges.to_drake(described, plant, 3)

@@ -13,8 +13,8 @@ from taupi.cli.field_forms import FORMS, Form
 from taupi.cli.settings import OptionGroup, Without, with_options
 from taupi.identification.rows.preparation import Preparation
 from taupi.settings import Changes, Settings
+from taupi.signals.filtering.smoothing import Gaps, Smoothing
 from taupi.signals.reading import Reading, Streaming
-from taupi.signals.smoothing import Gaps, Smoothing
 from taupi.simulation.sensors import Sensors
 
 

@@ -8,8 +8,8 @@ import sprung
 
 import taupi as tp
 from taupi.identification.equations import Equations, spring_torque
-from taupi.signals.derivatives import central
-from taupi.signals.filters import butterworth
+from taupi.signals.filtering.derivatives import central
+from taupi.signals.filtering.filters import butterworth
 
 ARM = tp.load("zollo2r")
 DOCUMENT = ("coulomb", "viscous")

@@ -16,7 +16,7 @@ from taupi.identification.rows.preparation import Preparation
 from taupi.model.placement import Placement, rotation_about
 from taupi.model.robot import Frame
 from taupi.signals.base_motion import BaseMotion
-from taupi.signals.floating_columns import phases
+from taupi.signals.mapping.floating_columns import phases
 
 TERMS = ("rotor", "viscous")
 EXACT = 1e-6  # of the norm: the contact solver's tolerance
@@ -242,7 +242,7 @@ def bad(change):
 
 
 BAD = {
-    "no base": (bad(lambda g: g.with_(base=None)), "the log has nothing of it"),
+    "no base": (bad(lambda g: g.with_(base=None)), "the log has no signals of it"),
     "flags of no frame": (bad(lambda g: g.with_(contact={"paw": np.ones(len(g))})), "No frame of contact 'paw'"),
     "contacts without wrenches": (lambda r, g: tp.identify(r, g.with_(wrench={}), contact="measured"), "no wrench of FL"),
     "no torque": (lambda r, g: tp.identify(r, g.with_(tau=None, wrench={})), "tau is missing in the log"),

@@ -8,7 +8,7 @@ import taupi as tp
 from taupi.errors import NotIdentifiedError, TaupiError
 from taupi.identification.gains import drive_gains
 from taupi.identification.gains.projection import CurrentRows, Model, most_likely_gains
-from taupi.signals.columns import Columns
+from taupi.signals.mapping.columns import Columns
 
 UNLOADED, LOADED = recorded(ARM, 302), recorded(ARM.with_payload(**LOAD), 402, drift=1.1)
 PUMA = tp.load("puma560")

@@ -19,7 +19,7 @@ from taupi.identification.rows.recording import encoder_delays
 from taupi.identification.springs.deflection import Deflection
 from taupi.identification.springs.spring_rows import linearised
 from taupi.reporting.report import report_text
-from taupi.signals.filters import butterworth
+from taupi.signals.filtering.filters import butterworth
 
 # What the issue that led to this asked for; the arm is found better.
 SPRING, DELAY = 0.3, 3e-4

@@ -148,7 +148,7 @@ def test_a_log_that_does_not_tell_the_mass_is_refused():
         return tp.Log(t, q, tau=tau + noise, names=robot.joint_names)
 
     own = tp.identify(pendulum, log(pendulum, 0), terms=())
-    with pytest.raises(NotIdentifiedError, match="does not tell the mass"):
+    with pytest.raises(NotIdentifiedError, match="does not determine the mass"):
         tp.identify_payload(own, log(pendulum.with_payload(0.3, (-0.1, 0, 0)), 1))
 
 

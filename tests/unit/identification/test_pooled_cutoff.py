@@ -12,7 +12,7 @@ from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.solve import solve
 from taupi.identification.tuning.model_bandwidth import power_density
-from taupi.signals.motion_spectrum import cutoff_bounds
+from taupi.signals.filtering.motion_spectrum import cutoff_bounds
 
 TERMS = ("viscous", tp.terms.Coulomb(0.05), "offset")
 

@@ -12,7 +12,7 @@ import taupi as tp
 from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import STRETCH, JointFactor
 from taupi.identification.solve import solve
-from taupi.signals.filters import butterworth, noise_bandwidth_hz
+from taupi.signals.filtering.filters import butterworth, noise_bandwidth_hz
 
 
 def pieces_of(y, tau, share=1.0):

@@ -16,7 +16,7 @@ from taupi.identification.verdict.causes import cause_names
 from taupi.identification.verdict.sample import heads_of
 from taupi.identification.verdict.trials import Mending, Trials
 from taupi.model.robot_parts import Limits
-from taupi.signals import rules
+from taupi.signals.checking import rules
 
 FRICTION = ("rotor", "viscous", "coulomb", "offset")
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.signals.block_filter import VALUE, ZeroPhaseStream, zero_phase
-from taupi.signals.derivatives import central, central_stencils
-from taupi.signals.filters import butterworth, settle_rows
+from taupi.signals.filtering.block_filter import VALUE, ZeroPhaseStream, zero_phase
+from taupi.signals.filtering.derivatives import central, central_stencils
+from taupi.signals.filtering.filters import butterworth, settle_rows
 
 # SciPy starts at rest at the end of the reflected record, we at zero a memory's length away: both are forgotten to 1e-12 by the
 # first row, which is small beside a random walk's own values.

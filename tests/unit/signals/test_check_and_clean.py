@@ -9,7 +9,7 @@ import pytest
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.model.robot_parts import Limits
-from taupi.signals.rules import RULES
+from taupi.signals.checking.rules import RULES
 
 RATE = 200.0
 

@@ -11,7 +11,7 @@ import taupi as tp
 from taupi.errors import TaupiError
 from taupi.model.placement import Placement, rotation_about
 from taupi.model.robot import Frame
-from taupi.signals.columns import Columns
+from taupi.signals.mapping.columns import Columns
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".npz", ".mat"]
 

@@ -15,9 +15,9 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.columns import Columns
 from taupi.signals.formats.parquet_footer import RowGroup, row_groups
 from taupi.signals.log import Filtering
+from taupi.signals.mapping.columns import Columns
 from taupi.signals.read import log_blocks
 
 ROWS = "t,q1\n0,1\n1,2\n2,3\n"
@@ -198,7 +198,7 @@ TIME = pa.array([0.0, 0.1, 0.2, 0.3])
         ({"q": TIME, "time": pa.array([None, 1, 2, 3], pa.timestamp("ns"))}, "rows without a time stamp"),
         (
             {"q": TIME, "time": pa.array([1 - 2**63, 0, 1, 2**63 - 1], pa.timestamp("us"))},
-            "time stamps that are no times",
+            "time stamps that are not times",
         ),
         ({"q": pa.array(["x"] * 4), "time": pa.array(["y"] * 4)}, "no rows of numbers"),
     ],
@@ -285,7 +285,7 @@ def test_text_as_excel_saves_it(tmp_path, codec, zipped):
 def test_utf16_that_is_damaged_or_has_no_mark(tmp_path):
     text = "t,q1\n0,1\n1,2\n"
     assert "binary file" in refused(written(tmp_path / "a.csv", text.encode("utf-16-le")))
-    assert "begins as UTF-16 text does, but is none" in refused(
+    assert "begins as UTF-16 text does, but is not" in refused(
         written(tmp_path / "b.csv", text.encode("utf-16") + b"\x00\xd8\x00")
     )
 

@@ -7,9 +7,9 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.columns import Columns, Motor
-from taupi.signals.guess import parse_header
-from taupi.signals.units import factor
+from taupi.signals.mapping.columns import Columns, Motor
+from taupi.signals.mapping.guess import parse_header
+from taupi.signals.mapping.units import factor
 
 
 def table(path, header, rows):

@@ -7,7 +7,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.filters import edge_rows
+from taupi.signals.filtering.filters import edge_rows
 
 RATE, FUNDAMENTAL = 1000.0, 0.25
 

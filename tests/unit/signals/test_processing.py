@@ -11,10 +11,10 @@ from scipy import interpolate, signal
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.delay import signal_delay
-from taupi.signals.derivatives import backward, central, quintic, spline
-from taupi.signals.filters import edge_rows, filter_blocks, overlapping_pieces, settle_rows
-from taupi.signals.periodic import fourier
+from taupi.signals.filtering.delay import signal_delay
+from taupi.signals.filtering.derivatives import backward, central, quintic, spline
+from taupi.signals.filtering.filters import edge_rows, filter_blocks, overlapping_pieces, settle_rows
+from taupi.signals.filtering.periodic import fourier
 
 RATE = 500.0
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.signals.check import _beyond
-from taupi.signals.derivatives import central
-from taupi.signals.motion_spectrum import motion_band, spectrum_of
+from taupi.signals.checking.check import _beyond
+from taupi.signals.filtering.derivatives import central
+from taupi.signals.filtering.motion_spectrum import motion_band, spectrum_of
 
 
 def test_how_far_a_signal_is_beyond_its_limits():

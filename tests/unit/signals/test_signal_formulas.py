@@ -6,7 +6,7 @@ from scipy.ndimage import uniform_filter1d
 from scipy.signal import periodogram
 
 import taupi as tp
-from taupi.signals.delay import without_delays
+from taupi.signals.filtering.delay import without_delays
 
 RATE = 200.0
 # Cubic splines between samples 5 ms apart, of motions below 1 Hz.

@@ -5,7 +5,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.columns import Columns
+from taupi.signals.mapping.columns import Columns
 
 
 def table(path, header, rows):

@@ -76,7 +76,7 @@ def test_bad_files_are_named(run, tmp_path):
     with pytest.raises(tp.TaupiError, match=r"ending in \.parquet"):
         run.save(tmp_path / "run.csv")
     tp.write_log(run.to_log(), tmp_path / "log.parquet")
-    with pytest.raises(tp.TaupiError, match="no saved run"):
+    with pytest.raises(tp.TaupiError, match="not a saved run"):
         tp.Run.load(tmp_path / "log.parquet")
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 and no more")
     with pytest.raises(tp.TaupiError, match="not a Parquet file"):
@@ -91,7 +91,7 @@ def test_texts_that_unpack_to_gigabytes_are_not_unpacked(run, tmp_path):
     metadata = pq.read_schema(tmp_path / "run.parquet").metadata
     texts = pa.table({"x": pa.array(["x" * 10_000] * 10).dictionary_encode()})
     pq.write_table(texts.replace_schema_metadata(metadata), tmp_path / "texts.parquet")
-    with pytest.raises(tp.TaupiError, match=r"texts\.parquet is no saved run"):
+    with pytest.raises(tp.TaupiError, match=r"texts\.parquet is not a saved run"):
         tp.Run.load(tmp_path / "texts.parquet")
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from taupi.dynamics.types import Expression, Vector
 
-ORTHANTS = 512  # in many dimensions, so many orthants of a 1-norm sphere are searched
+ORTHANTS = 512  # in many dimensions, this many orthants of a 1-norm sphere are searched
 
 
 @dataclass(frozen=True)

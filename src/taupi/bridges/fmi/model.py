@@ -109,7 +109,7 @@ def unit_model(subject: Any, name: str, step: float | None) -> UnitModel:
 # Plants -------------------------------------------------------------------------------------------------------------------
 
 
-# Settings of a plant that are no part of dx/dt = f(x, u), and their values where they are not used.
+# Settings of a plant that are not part of dx/dt = f(x, u), and their values where they are not used.
 _EVENTS: dict[str, Any] = {"rate_limits": None, "delay": 0, "payloads": (), "stiction": False}
 
 

@@ -44,7 +44,7 @@ def emit_fmu(
     `fmi` is the version, "3.0" (the default) or "2.0". `name` is that of the model, by default the file's. `step` (s) is the
     longest internal step of a plant in co-simulation, by Runge and Kutta's rule; by default 1 ms, or 0.1 ms with elastic joints;
     it is a parameter of the unit as well. The unit has C sources inside and, unless `binary` is False, a binary for this machine,
-    built by the system's compiler. `force` overwrites a file that is there.
+    built by the system's compiler. `force` overwrites an existing file.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:

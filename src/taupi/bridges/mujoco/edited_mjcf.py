@@ -130,7 +130,7 @@ def _own_bodies(file: MjcfFile, k: int, asked: np.ndarray) -> dict[int, np.ndarr
     if others and unreal(own) and not unreal(asked):
         return _shared(file, poses, bodies, asked, names[first])
     if why := unreal(own):
-        raise TaupiError(f"Body {names[first]!r} would be none that MuJoCo takes: {why}.")
+        raise TaupiError(f"MuJoCo would refuse body {names[first]!r}: {why}.")
     _refuse_missing(file, [first])
     return {first: own}
 
@@ -239,7 +239,7 @@ def _joint_edits(data: bytes, file: MjcfFile, name: str, wanted: JointAttributes
 
 
 def _bent(model: Any, owner: str, row: int) -> bool:
-    """Tell whether damping ("dof") or a spring ("jnt") is more than linear, as newer releases of MuJoCo have it."""
+    """Return whether damping ("dof") or a spring ("jnt") is more than linear, as newer releases of MuJoCo have it."""
     table = getattr(model, "dof_dampingpoly" if owner == "dof" else "jnt_stiffnesspoly", None)
     return table is not None and bool(np.any(table[row]))
 

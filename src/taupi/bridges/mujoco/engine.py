@@ -47,7 +47,7 @@ class MujocoModel:
         file = path_of(path)
         if any(j.kind in MULTIPLE for j in robot.joints):
             raise TaupiError(
-                f"{robot.name} has a free base or ball joints, which MuJoCo's torques are not compared for."
+                f"{robot.name} has a free base or ball joints, for which MuJoCo's torques are not compared."
             )
         model = compiled(file)[0]
         names = mjcf.joint_names(model)

@@ -44,7 +44,7 @@ def emit_ros2(
     states and publishes its results. Either has CMake, parameters, a README.md, and the harness that compares its C with
     Python. It is written against the public interfaces of Humble to Jazzy, and was compiled against a stand-in of their headers.
 
-    `name` is that of the package, by default made of the robot and what it is. A package that is there is overwritten only with
+    `name` is that of the package, by default made up of the robot and what it is. An existing package is overwritten only with
     `force`. Names of joints that ros2_control cannot hold, and laws of elastic joints or tasks, are refused.
 
     >>> import tempfile, taupi as tp

@@ -99,7 +99,7 @@ def _compare_engine(
 
 
 def _is_fit(path: Path) -> bool:
-    """Tell whether a path is that of a fit, by its form: a directory, a .json file, or nothing with an ending."""
+    """Return whether a path is that of a fit, by its form: a directory, a .json file, or nothing with an ending."""
     return path.is_dir() or path.suffix in (".json", "")
 
 

@@ -18,50 +18,58 @@ from taupi.cli.parsing import names
 from taupi.cli.programs import COMPONENTS, CONTROLLER, PROGRAMS, TASK_PROGRAMS, build_program
 from taupi.errors import TaupiError
 
+DirectoryOption = Annotated[Path | None, typer.Option("--output", "-o", help="Directory to write in; made if missing.")]
+LanguageOption = Annotated[str, typer.Option("--language", help="c, python, matlab or cuda.")]
+NameOption = Annotated[str | None, typer.Option("--name", help="Name of the function and of its files.")]
+TypeOption = Annotated[str, typer.Option("--dtype", help="float64 or float32.")]
+ProjectOption = Annotated[bool, typer.Option("--project", help="Add a CMake project and a call from Python.")]
+LawOption = Annotated[str | None, typer.Option("--law", help="Law of a controller: slotine-li, walker, ...")]
+ThresholdsOption = Annotated[
+    Path | None,
+    typer.Option("--thresholds", metavar="FILE.json", help="Of an observer: those of taupi contacts -o."),
+]
+Ros2Option = Annotated[
+    Path | None,
+    typer.Option("--ros2", metavar="DIRECTORY", help="Write a ROS 2 package: a controller of ros2_control, or a node."),
+]
+FmuOption = Annotated[
+    Path | None,
+    typer.Option("--fmu", metavar="FILE.fmu", help="Write a Functional Mock-up Unit, in place of source."),
+]
+FmiOption = Annotated[str, typer.Option("--fmi", help="Version of such a unit: 3.0 or 2.0.")]
+StepOption = Annotated[float | None, typer.Option("--step", help="Of a plant's unit: its longest internal step, s.")]
+BinaryOption = Annotated[
+    bool,
+    typer.Option("--binary/--no-binary", help="Of a unit: with a binary for this machine, or of sources alone."),
+]
+ProgramArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROGRAM",
+        help=f"What to emit: {', '.join((*PROGRAMS, *TASK_PROGRAMS, CONTROLLER, *COMPONENTS, PLANT))}.",
+    ),
+]
+
 
 def emit(
     robot: RobotArgument,
-    program: Annotated[
-        str,
-        typer.Argument(
-            metavar="PROGRAM",
-            help=f"What to emit: {', '.join((*PROGRAMS, *TASK_PROGRAMS, CONTROLLER, *COMPONENTS, PLANT))}.",
-        ),
-    ],
+    program: ProgramArgument,
     *,
-    directory: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Directory to write in; made if missing.")
-    ] = None,
-    language: Annotated[str, typer.Option("--language", help="c, python, matlab or cuda.")] = "c",
-    name: Annotated[str | None, typer.Option("--name", help="Name of the function and of its files.")] = None,
+    directory: DirectoryOption = None,
+    language: LanguageOption = "c",
+    name: NameOption = None,
     terms: TermsOption = "",
-    dtype: Annotated[str, typer.Option("--dtype", help="float64 or float32.")] = "float64",
-    project: Annotated[bool, typer.Option("--project", help="Add a CMake project and a call from Python.")] = False,
-    law: Annotated[str | None, typer.Option("--law", help="Law of a controller: slotine-li, walker, ...")] = None,
+    dtype: TypeOption = "float64",
+    project: ProjectOption = False,
+    law: LawOption = None,
     gain: GainOption = None,
-    thresholds: Annotated[
-        Path | None,
-        typer.Option("--thresholds", metavar="FILE.json", help="Of an observer: those of taupi contacts -o."),
-    ] = None,
+    thresholds: ThresholdsOption = None,
     task: TaskOption = None,
-    ros2: Annotated[
-        Path | None,
-        typer.Option(
-            "--ros2", metavar="DIRECTORY", help="Write a ROS 2 package: a controller of ros2_control, or a node."
-        ),
-    ] = None,
-    fmu: Annotated[
-        Path | None,
-        typer.Option("--fmu", metavar="FILE.fmu", help="Write a Functional Mock-up Unit, in place of source."),
-    ] = None,
-    fmi: Annotated[str, typer.Option("--fmi", help="Version of such a unit: 3.0 or 2.0.")] = "3.0",
-    step: Annotated[
-        float | None, typer.Option("--step", help="Of a plant's unit: its longest internal step, s.")
-    ] = None,
-    binary: Annotated[
-        bool,
-        typer.Option("--binary/--no-binary", help="Of a unit: with a binary for this machine, or of sources alone."),
-    ] = True,
+    ros2: Ros2Option = None,
+    fmu: FmuOption = None,
+    fmi: FmiOption = "3.0",
+    step: StepOption = None,
+    binary: BinaryOption = True,
     force: ForceOption = False,
     description: Description,
 ) -> None:

@@ -27,7 +27,7 @@ FullOption = Annotated[bool, typer.Option("--full", help="Keep the columns that 
 ValuesOption = Annotated[bool, typer.Option("--values", help="Put numbers for the symbols that have some.")]
 NamesOption = Annotated[bool, typer.Option("--names", help="Name the sums that repeat.")]
 ShortOption = Annotated[bool, typer.Option("--short", help="Write c12 for cos(q1 + q2).")]
-DigitsOption = Annotated[int | None, typer.Option("--digits", help="Round numbers to so many digits.")]
+DigitsOption = Annotated[int | None, typer.Option("--digits", help="Round numbers to this many digits.")]
 IntermediatesOption = Annotated[
     int | None,
     typer.Option("--intermediates", help="Name intermediate terms, so that none has more parts than this."),

@@ -44,8 +44,8 @@ def gains(
     taupi gains ur10e.urdf run1.csv --loaded loaded.csv --mass 2.8 --json
     """
     import taupi as tp
-    from taupi.signals.columns import Columns
-    from taupi.signals.motor_table import with_gains
+    from taupi.signals.mapping.columns import Columns
+    from taupi.signals.mapping.motor_table import with_gains
 
     if output is not None:
         if output.suffix != ".toml":

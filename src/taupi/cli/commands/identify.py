@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,6 +30,9 @@ from taupi.cli.parsing import names
 from taupi.identification.rows.preparation import Preparation
 from taupi.progress import progress
 from taupi.signals.reading import Streaming
+
+if TYPE_CHECKING:
+    from taupi.identification.results.fit import Fit
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory for the results; made if missing.")]
 EstimatorOption = Annotated[
@@ -133,16 +136,8 @@ def identify(
         step("reading and fitting")
         arm = description.load(robot)
         known = description.load(prior) if prior else None
-        inputs = FitInputs(
-            *(arm, logs, _terms(terms), elastic),
-            prior=known,
-            seed=seed,
-            reading=reading,
-            preparation=preparation,
-            contact=contact,
-            feet=feet,
-            **cluster.keywords,
-        )
+        stated = {"prior": known, "seed": seed, "contact": contact, "feet": feet, **cluster.keywords}
+        inputs = FitInputs(arm, logs, _terms(terms), elastic, reading=reading, preparation=preparation, **stated)
         chosen = with_knowledge(estimator, bounds, prior_weight)
         fit, fitted = fit_inputs(inputs, chosen, validated=True)  # for the report, without reading the logs again
         fit = with_record(fit, reading)
@@ -153,13 +148,18 @@ def identify(
         step("writing")
         paths = write_results(fit, output, exports, force, held_out, fitted)
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
-    if exports.forms and not exports.refuses(fit) and not fit.consistency.exact:
-        print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
-    say_verdict(fit)
-    print(f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}", file=sys.stderr)
+    _say(fit, exports, f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}")
     exit_if_wrong(fit, exports)
     exit_if_many_skipped(fit)
     exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
+
+
+def _say(fit: Fit, exports: ExportOptions, written: str) -> None:
+    """Say on standard error what to know about a fit, and what was written."""
+    if exports.forms and not exports.refuses(fit) and not fit.consistency.exact:
+        print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
+    say_verdict(fit)
+    print(written, file=sys.stderr)
 
 
 def _terms(text: str | None) -> tuple[str, ...] | None:

@@ -63,7 +63,7 @@ def log(
 
 def _write_suggestion(file: Path, path: Path, robot: Robot | None, reading: Reading, force: bool) -> None:
     """Write the mapping that would be guessed, and say what it lacks."""
-    from taupi.signals.suggestion import suggest_mapping
+    from taupi.signals.mapping.suggestion import suggest_mapping
 
     if reading.columns is not None:
         raise TaupiError("--suggest and --columns are both given: the one writes what the other reads.")

@@ -1,4 +1,4 @@
-"""What is printed of base parameters."""
+"""What is printed about base parameters."""
 
 from __future__ import annotations
 

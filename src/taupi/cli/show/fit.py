@@ -1,4 +1,4 @@
-"""What is printed of a fit that was just made."""
+"""What is printed about a fit that was just made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed of programs as formulas, in every format, and of lumped parameters."""
+"""What is printed about programs as formulas, in every format, and of lumped parameters."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What is printed of a log: what it holds, and what is wrong with it."""
+"""What is printed about a log: what it holds, and what is wrong with it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from taupi.errors import Spelling
-from taupi.signals.check import LogReport
+from taupi.signals.checking.check import LogReport
 from taupi.signals.log import Log
 
 

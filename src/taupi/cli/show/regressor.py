@@ -1,4 +1,4 @@
-"""What is printed of a regressor: its columns and its cost, or its value at a state."""
+"""What is printed about a regressor: its columns and its cost, or its value at a state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed of a robot: its card, as text and as plain data."""
+"""What is printed about a robot: its card, as text and as plain data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is printed of simulated runs: one as plain data, and laws side by side."""
+"""What is printed about simulated runs: one as plain data, and laws side by side."""
 
 from __future__ import annotations
 

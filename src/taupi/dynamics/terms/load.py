@@ -44,7 +44,7 @@ class Load:
         return mu
 
     def factor(self, qd: Expression, load: Expression | None) -> Expression:
-        """Return |`load`|, by which s is multiplied, or refuse None, where nothing tells the load; `qd` does not matter."""
+        """Return |`load`|, by which s is multiplied, or refuse None, an unknown load; `qd` does not matter."""
         if load is None:
             raise TaupiError(
                 "The term 'load' is not linear in the parameters: inverse and forward dynamics, rigid plants, taupi.identify and "

@@ -1,1 +1,1 @@
-"""How much a motion tells: information of parameters, criteria of it, and their gradient along the motion."""
+"""How much a motion shows: information about parameters, criteria of it, and their gradient along the motion."""

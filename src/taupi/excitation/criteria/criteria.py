@@ -220,7 +220,7 @@ def _sizes(name: str, base: BaseParameters, scale: float | tuple[float, ...] | N
     if name == "cond":
         return (
             np.ones(base.count),
-            "Criterion cond: of the columns as they are, in SI units; a motion that tells less can have a better condition.",
+            "Criterion cond: of the columns as they are, in SI units; a motion that shows less can have a better condition.",
         )
     values, units = np.abs(base.parameters.values), np.array(base.parameters.units)
     if not values.any():

@@ -1,4 +1,4 @@
-"""The noise that a design counts with, and what earlier experiments have told already."""
+"""The noise that a design assumes, and what earlier experiments have shown already."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def noise_of(robot: Robot, sigma: Any, effort: np.ndarray) -> tuple[np.ndarray, 
         noise = {j.name: j.noise for j in sigma.joints}
         missing = [name for name in robot.joint_names if not noise.get(name, 0.0) > 0]
         if missing:
-            raise TaupiError(Argument("sigma"), f": the fit knows no noise of {', '.join(missing)}.")
+            raise TaupiError(Argument("sigma"), f": the fit has no noise of {', '.join(missing)}.")
         return np.array(
             [noise[name] for name in robot.joint_names]
         ), f"Noise of torques: the residuals of the fit of {sigma.robot.name}."

@@ -49,7 +49,7 @@ def random_postures(ranges: Ranges, count: int = POSTURES, seed: int = 0) -> np.
 
 
 def never_nearer(space: Arrangement, rows: Sequence[Row], ranges: Ranges, margin: float) -> bool:
-    """Tell whether all rows of a pair are proven to keep a margin, in every posture within the ranges.
+    """Return whether all rows of a pair are proven to keep a margin, in every posture within the ranges.
 
     In a box of postures a distance is at least that of its middle less the reach of each joint times half the box's width; boxes
     that do not show it are halved where that is largest.

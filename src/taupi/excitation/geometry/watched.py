@@ -51,7 +51,7 @@ def clearance_of(
     or fitted around the collision geometry of a URDF or MJCF file; else they are a list of `Capsule`s, or mappings with link, a,
     b and r (m), or the path of a TOML file with [[capsule]] tables. `ignore` are pairs of link names that are left out, or the
     path of an SRDF file that lists them. `floor` is the height (m, in world axes) of a floor, none by default, and `box` two
-    corners (m), the least and the largest x, y and z, that everything has to stay between; None in them is no wall. `packages`
+    corners (m), the least and the largest x, y and z, that everything has to stay between; None in them is open. `packages`
     are folders in which the packages of meshes are looked for, besides those above the description. `ranges` are the least and
     the largest positions (n,) that are considered, by default the limits of the joints.
 

@@ -64,7 +64,7 @@ class ClearanceRows:
 def kept_clear(robot: Robot, margins: Margins, lower: np.ndarray, upper: np.ndarray) -> tuple[Clearance | None, str]:
     """Return what a robot keeps clear within its limits (n,), or None with the reason why that is not checked.
 
-    Only a robot of which nobody has said what it takes up is not checked, and then only where nobody asked for it. Geometry
+    Only a robot whose shape nobody has described is not checked, and then only where nobody asked for it. Geometry
     that cannot be read, such as a mesh that is missing, is an error.
     """
     if margins.capsules == "none":

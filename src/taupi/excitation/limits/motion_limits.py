@@ -19,7 +19,7 @@ from taupi.model.coupling import coupling_of
 from taupi.model.robot import Joint, Robot
 
 QUANTITIES = ("lower", "upper", "velocity", "acceleration", "jerk", "effort", "torque_rate")
-# A URDF knows no accelerations: full speed is reached in so many seconds unless they are given.
+# A URDF states no accelerations: full speed is reached in this many seconds unless they are given.
 RISE_TIME = 0.3
 
 LimitsLike = Mapping[str, Any] | str | os.PathLike[str] | None

@@ -1,4 +1,4 @@
-"""The family of motions that settings ask for, within what an elastic robot stands."""
+"""The family of motions that settings ask for, within what an elastic robot can withstand."""
 
 from __future__ import annotations
 

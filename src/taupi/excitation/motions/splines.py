@@ -14,7 +14,7 @@ from taupi.excitation.motions.bounded import SplineMotion
 DEGREE = 5
 # At rest at both ends three control points each are equal, and something has to be left to move.
 LEAST_POINTS = 12
-# Control points per second that are used where nothing is said, besides those of the ends.
+# Control points per second by default, besides those of the ends.
 POINTS_PER_SECOND = 2.5
 
 

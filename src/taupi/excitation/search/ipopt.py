@@ -16,7 +16,7 @@ from taupi.excitation.search.problem import DesignProblem
 # By how much linear rows may be exceeded by an iterate that counts; it is drawn inside afterwards.
 _LINEAR = 1e-6
 
-# A search whose best motion has gained less than this, of phi per parameter, in so many iterations is over, if not early.
+# A search whose best motion has gained less than this, of phi per parameter, in this many iterations is over, if not early.
 _WORTH, _PATIENCE = 5e-4, 8
 
 _OPTIONS = {

@@ -55,7 +55,7 @@ class LazyRows:
         return float(np.maximum(value - self.rows.upper, self.rows.lower - value).max())
 
     def holds(self, x: np.ndarray) -> bool:
-        """Tell whether all rows hold."""
+        """Return whether all rows hold."""
         return self.excess(x) <= self.rows.tolerance
 
     def watch(self, x: np.ndarray) -> bool:

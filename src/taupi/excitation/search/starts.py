@@ -11,7 +11,7 @@ from taupi.excitation.search.ipopt import Stop, minimise
 from taupi.excitation.search.lazy_rows import LazyRows
 from taupi.excitation.search.problem import DesignProblem
 
-# Of a start that is only to be compared with others: what is left to gain after so many is a few percent.
+# Of a start that is only to be compared with others: what is left to gain after this many iterations is a few percent.
 _ROUGH = 30
 _ITERATIONS = 80
 # The rounds in which rows are added, and the iterations of each: more rows come anyway.

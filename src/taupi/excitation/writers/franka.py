@@ -1,4 +1,4 @@
-"""Rows for libfranka: seven joint positions a millisecond, for a JointPositions callback that sends one row per cycle."""
+"""Rows for libfranka: seven joint positions per millisecond, for a JointPositions callback that sends one row per cycle."""
 
 from __future__ import annotations
 

@@ -66,6 +66,6 @@ def checked_formats(formats: Sequence[str], robot: Robot) -> tuple[str, ...]:
 
 
 def fill(samples: Samples, folder: Path, formats: Sequence[str]) -> None:
-    """Write the files of formats into a folder that is there, such as one that `taupi.files.write_folder` stages."""
+    """Write the files of formats into an existing folder, such as one that `taupi.files.write_folder` stages."""
     for name in formats:
         import_module(FORMATS[name]).write(samples, folder)

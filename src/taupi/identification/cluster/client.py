@@ -1,4 +1,4 @@
-"""The client of a Dask cluster: found, checked, and told in one sentence what is wrong with it."""
+"""The client of a Dask cluster: found and checked, and what is wrong with it in one sentence."""
 
 from __future__ import annotations
 

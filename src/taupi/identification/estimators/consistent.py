@@ -145,7 +145,7 @@ class Consistent:
         )
 
     def _replaced(self, free: Fit, reason: str) -> Fit:
-        """Return the fit by weighted least squares in place of one by this estimator, for a `reason` that is said."""
+        """Return the fit by weighted least squares in place of one by this estimator, for a `reason` that the fit states."""
         message = f"{reason} This is weighted least squares."
         return replace(
             free,

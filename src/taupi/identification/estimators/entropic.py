@@ -202,7 +202,7 @@ def _scales(problem: Problem, step: _Step, first: np.ndarray) -> np.ndarray:
     """Return by what parameters of terms deviate from their prior (p,): root mean square over those of one kind and unit.
 
     Its uncertainty is part of a deviation, so that this is a step of expectation maximisation (Dempster, Laird & Rubin 1977):
-    what a log does not tell of one joint's friction, the friction of the others does. The `first` scale counts as one more
+    what a log does not show of one joint's friction comes from that of the others. The `first` scale counts as one more
     joint, since the deviations of a few may all be small by chance; friction's small parts may be.
     """
     basis, gaussian = step.prior.basis, step.prior.gaussian

@@ -93,7 +93,7 @@ class Feasible:
         free, weights = weighted_least_squares(problem, _FREE_ROUNDS)
         region = self.region(problem, free.x, signless)
         solution = self._constrain(problem, region, free, weights)
-        # A misfit for the sake of a stated prior is no noise, so it does not change the weights.
+        # A misfit for the sake of a stated prior is not noise, so it does not change the weights.
         rounds = 0 if solution.exact or self.prior_weight is not None else self.iterations
         for _ in range(rounds):
             weights = noise_weights(problem, _with_parameters(problem, free, solution), weights)

@@ -42,7 +42,7 @@ from taupi.identification.solve import Solution, solve
 from taupi.identification.tuning.friction_shape import default_shapes
 from taupi.model.robot import Robot
 from taupi.settings import takes
-from taupi.signals.filters import noise_bandwidth_hz
+from taupi.signals.filtering.filters import noise_bandwidth_hz
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part
 from taupi.signals.read import LogLike, read_log

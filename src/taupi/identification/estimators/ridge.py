@@ -19,7 +19,7 @@ from taupi.identification.rows.recording import SEEN, Recording
 from taupi.identification.solve import Solution, Weights
 from taupi.identification.weighting import weighted_least_squares
 from taupi.model.parameters import LINK_KINDS
-from taupi.signals.periodic import find_period
+from taupi.signals.filtering.periodic import find_period
 
 # The weights that are tried: descriptions that are wrong by a hundred times the size of a link, to a hundredth of it.
 _GRID = (0.0, *np.geomspace(1e-4, 1e4, 17))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Fewer arms do not tell how a parameter is spread.
+# Fewer arms do not show how a parameter is spread.
 LEAST_ARMS = 5
 # Ratios are compared if values are this many standard errors above zero, for this share of the arms: logarithms of noisier ones
 # are spread by their noise, and unevenly.

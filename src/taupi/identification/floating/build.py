@@ -135,7 +135,7 @@ def _base(inputs: FitInputs, logs: Sequence[Log]) -> BaseParameters:
 
 
 def _has_offsets(terms: TermsLike | None) -> bool:
-    """Tell whether offsets of force sensors are asked for among the terms."""
+    """Return whether offsets of force sensors are asked for among the terms."""
     return terms is not None and not isinstance(terms, str) and WRENCH_OFFSET in tuple(terms)
 
 

@@ -16,7 +16,7 @@ from taupi.signals.log import Log
 MEASURED, BASE_ROWS, PROJECTED = "measured", "base", "projected"
 WAYS = (MEASURED, BASE_ROWS, PROJECTED)
 FEET = ("point", "flat")
-# Singular values of the contact Jacobian below this share of the largest are no further constraint: feet in one line.
+# Singular values of the contact Jacobian below this share of the largest are not a further constraint: feet in one line.
 _DEPENDENT = 1e-9
 _HOME = np.array([0.0, 0, 0, 0, 0, 0, 1])  # of a base at the origin that is not turned
 

@@ -28,13 +28,13 @@ from taupi.model.robot import Robot
 from taupi.model.robot_parts import BALL
 from taupi.program.program import Program
 from taupi.regressors.closed_loops import ClosedLoops
-from taupi.signals.columns import recorded_joints
-from taupi.signals.filters import butterworth, choose_cutoff, noise_bandwidth_hz
-from taupi.signals.floating_columns import phases, rate_within
+from taupi.signals.filtering.filters import butterworth, choose_cutoff, noise_bandwidth_hz
 from taupi.signals.log import Log
+from taupi.signals.mapping.columns import recorded_joints
+from taupi.signals.mapping.floating_columns import phases, rate_within
 
 _CHUNK = 2048
-# Positions are smoothed up to so many times the cutoff of the rows before they are differentiated.
+# Positions are smoothed up to this many times the cutoff of the rows before they are differentiated.
 _SMOOTHER = 3.0
 
 
@@ -76,7 +76,7 @@ class FloatingRows:
 
 
 def check_floating_log(robot: Robot, log: Log) -> None:
-    """Refuse a log that does not fit a floating robot, or one with loops: other joints, or nothing of its base."""
+    """Refuse a log that does not fit a floating robot, or one with loops: other joints, or no signals of its base."""
     names = recorded_joints(robot)
     if any(j.kind == BALL for j in robot.joints):
         raise TaupiError(f"{robot.name} has ball joints, which logs have no signals for: lock them.")
@@ -91,7 +91,7 @@ def check_floating_log(robot: Robot, log: Log) -> None:
         )
     if robot.floating and log.base is None:
         raise TaupiError(
-            f"The base of {robot.name} moves freely, and the log has nothing of it.",
+            f"The base of {robot.name} moves freely, but the log has no signals of it.",
             remedy=("Give tp.Log(..., base=tp.floating.BaseMotion(w, a)), or use robot.fixed_base().",),
         )
 

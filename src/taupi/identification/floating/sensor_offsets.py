@@ -47,7 +47,7 @@ def without_offsets(rows: np.ndarray, columns: np.ndarray, use: np.ndarray, scal
 def estimated_offsets(
     rows: np.ndarray, columns: np.ndarray, use: np.ndarray, scales: np.ndarray, frames: Sequence[tuple[str, int]]
 ) -> list[str]:
-    """Return notes on the offsets: those of least squares beside the parameters. `frames` are names, with so many columns each.
+    """Return notes on the offsets: those of least squares beside the parameters. `frames` are names and numbers of columns.
 
     `rows` (m, n, b + 1) have the torque last.
     """

@@ -10,9 +10,9 @@ from taupi.dynamics.base_conventions import from_base
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError
 from taupi.model.robot import Robot
-from taupi.signals.columns import recorded_joints, recorded_units
 from taupi.signals.floating_logs import base_from_states
 from taupi.signals.log import Log
+from taupi.signals.mapping.columns import recorded_joints, recorded_units
 
 
 def log_from_states(

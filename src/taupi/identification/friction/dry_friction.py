@@ -113,7 +113,7 @@ def dahl_friction(x: np.ndarray, v: np.ndarray, seconds: float, distances: np.nd
 def friction_plan(base: BaseParameters, values: np.ndarray | None = None) -> FrictionPlan:
     """Return which columns of the base regressor are dry friction, and with which shapes.
 
-    `values` are base parameters that tell the load, if the base has friction that depends on it; those that come last may be
+    `values` are base parameters that give the load, if the base has friction that depends on it; those that come last may be
     left out. Without any, so are the columns of friction that depends on load or bends with speed.
     """
     linear = base.linear

@@ -27,10 +27,9 @@ from taupi.dynamics.terms.per_joint import value_at
 from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.equations import Equations
-from taupi.model.coupling import coupling_of
 from taupi.model.robot import Robot
 from taupi.model.scalars import Scalar
-from taupi.signals.columns import Columns, ColumnsLike
+from taupi.signals.mapping.columns import Columns, ColumnsLike
 
 Direction = tuple[
     str, tuple[Scalar | float, ...]
@@ -57,6 +56,8 @@ def coupled_directions(robot: Robot, columns: ColumnsLike) -> tuple[Direction, .
     For a robot in motor coordinates, these are the joints that several motors move. For a log in joint coordinates, read by a
     mapping with `motor.coupling`, they are the motors that several joints turn, theta = C^-1 q.
     """
+    from taupi.model.coupling import coupling_of
+
     directions: list[Direction] = []
     for joint, row in zip(robot.joints, coupling_of(robot), strict=True):
         if sum(c != 0 for c in row) > 1:

@@ -36,9 +36,9 @@ from taupi.identification.weighting import weighted_least_squares
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import Frame
 from taupi.settings import takes
-from taupi.signals.columns import Columns
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part
+from taupi.signals.mapping.columns import Columns
 from taupi.signals.read import LogLike, read_log
 from taupi.signals.reading import Reading
 from taupi.threads import small_algebra

@@ -13,7 +13,7 @@ from taupi.identification.rows.factors import triangle
 _ROUNDS, _STEPS, _DONE = 4, 30, 1e-6
 # The longest step, in the logarithm of a gain: a factor of two.
 _LONGEST = 0.7
-# A faint pull to zero, relative to the length of each column, for combinations that no log tells.
+# A faint pull to zero, relative to the length of each column, for combinations that no log determines.
 _FAINT = 1e-6
 # Noise below this share of a current is rounding error.
 _ROUNDING = 1e-9

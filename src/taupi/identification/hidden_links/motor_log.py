@@ -10,13 +10,13 @@ from taupi.identification.equations import Equations
 from taupi.identification.hidden_links.links import HiddenLinks
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
-from taupi.signals.clean import clean_log
-from taupi.signals.delay import without_delays
-from taupi.signals.filters import butterworth, choose_cutoff, edge_rows
-from taupi.signals.implausible import refuse_silence
+from taupi.signals.checking.clean import clean_log
+from taupi.signals.checking.implausible import refuse_silence
+from taupi.signals.checking.standstill import trim_standstill
+from taupi.signals.filtering.delay import without_delays
+from taupi.signals.filtering.filters import butterworth, choose_cutoff, edge_rows
+from taupi.signals.filtering.prepare import prepare
 from taupi.signals.log import Log
-from taupi.signals.prepare import prepare
-from taupi.signals.standstill import trim_standstill
 
 # Positions are filtered at this many times the cutoff, for their derivatives; the torques compared are filtered at the cutoff.
 _WIDER = 4.0

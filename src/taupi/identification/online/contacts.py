@@ -23,7 +23,7 @@ from taupi.signals.log import Log
 
 # Friction is learnt below this share of the threshold.
 _QUIET = 0.5
-# Thresholds are about so many standard deviations of the residual.
+# Thresholds are about this many standard deviations of the residual.
 _DEVIATIONS = 2.0
 # Alarms that are nearer to each other are one contact, s.
 _APART = 0.25

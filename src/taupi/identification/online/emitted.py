@@ -26,7 +26,7 @@ def emit_component(
     `fit.recursive_estimator()` returned. `language` "c": a struct with its state, `<name>_init` and
     `<name>_update(c, signals..., dt, results...)`, the pure step behind it, a README.md and a harness that compares 20 steps with
     Python's. Other languages of `emit` get that step alone. `name` is that of functions and files, by default what it is:
-    "observer", "tracker", ... `force` overwrites files that are there.
+    "observer", "tracker", ... `force` overwrites existing files.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -18,9 +18,9 @@ _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 _SHARES = (0.2, 0.2, 0.1)
 # In an observer, what friction holds at standstill, below this |s|, is not learnt: it is a bound, and no drift.
 _MOVES = 0.9
-# There, surprises beyond this many standard deviations count as so many: breaking away, or a touch, is no drift (Huber 1964).
+# There, surprises beyond this many standard deviations count as this many: breaking away, or a touch, is not drift (Huber 1964).
 _CLIP = 3.0
-# There, a change counts by as much as it exceeds so many standard errors.
+# There, a change counts by as much as it exceeds this many standard errors.
 _SURE = 2.0
 
 
@@ -31,10 +31,10 @@ class FrictionFilter:
     Attributes:
         spreads: Standard deviations (n, 3) of the changes at the start, and of what is added to them every `seconds`.
         noise: Standard deviation (n,) of the torque that the model does not explain, N m or N.
-        cutoff_hz: Up to where that noise reaches, Hz: samples faster than 2 `cutoff_hz` are no independent ones.
+        cutoff_hz: Up to where that noise reaches, Hz: samples faster than 2 `cutoff_hz` are not independent.
         seconds: The time in which friction may change by `spreads`, s.
         least_s: Nothing is learnt where |s| is below this; negative for no limit.
-        clip: Surprises beyond this many standard deviations count as so many; None for no limit.
+        clip: Surprises beyond this many standard deviations count as this many; None for no limit.
     """
 
     spreads: np.ndarray

@@ -86,7 +86,7 @@ class OnlineModel:
         return (mass + self._inertia(chain)) @ qd, rate
 
     def friction(self, chain: Chain, q: Vector, qd: Vector, tau: Vector) -> Vector:
-        """Return what friction, offsets and springs take of the motors' torque `tau` (n,), which also tells the gears' load."""
+        """Return what friction, offsets and springs take of the motors' torque `tau` (n,), which also gives the gears' load."""
         rest = SX.zeros(chain.n)
         carried, other = (self._apart(chain, q, qd, rest, transmitted) for transmitted in (True, False))
         return resisting_torque(chain, self.terms, q, qd, tau - other) + carried + other

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from taupi.identification.online.contacts import ContactDetector
     from taupi.identification.online.observer import MomentumObserver
 
-# Residuals are correlated: of each stretch of so many seconds only the largest counts.
+# Residuals are correlated: of each stretch of this many seconds only the largest counts.
 _STRETCH = 0.5
 # Logs that last less, s, have no tail at all: of one stretch there is no quantile.
 _SHORTEST = 2 * _STRETCH
@@ -29,13 +29,13 @@ _SHORTEST = 2 * _STRETCH
 _TAIL = 0.8
 # Its shape: 0 is an exponential tail, below it the tail has an end, as that of friction which holds a standing joint.
 _SHAPES = (-0.75, 0.0)
-# Speeds above standstill are divided into so many ranges, with equally many samples in each.
+# Speeds above standstill are divided into this many ranges, with equally many samples in each.
 _RANGES = 3
 # A range of speeds with fewer stretches says too little of its tail, and takes the whole joint's.
 _FEWEST = 50
 # Share of the false alarms that are accepted which the joints may raise alone; they may raise the others together.
 _ALONE = 0.5
-# A joint stands below so many widths of its dry friction, tanh(qd / width).
+# A joint stands still below this many widths of its dry friction, tanh(qd / width).
 _STANDS = 2.0
 _LITTLE = 1e-9  # a share of a threshold
 
@@ -252,7 +252,7 @@ def find_thresholds(
     hours = sum(r.seconds for r in residuals) / 3600
     if not 3600 * hours >= _SHORTEST:
         raise TaupiError(
-            f"The logs last {3600 * hours:.3g} s, expected at least {_SHORTEST:g} s: less foretells no rare residual.",
+            f"The logs last {3600 * hours:.3g} s, expected at least {_SHORTEST:g} s: less says nothing of rare residuals.",
             remedy="Give logs of motions without contacts, of a minute or more.",
         )
     n, rate = len(joints), _ALONE * calibration.false_alarms_per_hour / len(joints) / (_RANGES + 1)
@@ -297,7 +297,7 @@ def _peaks_of(values: np.ndarray, stretches: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Tail:
-    """The largest residuals of so many stretches (`count`): a quantile `level` of them, and the excesses over it."""
+    """The largest residuals of `count` stretches: a quantile `level` of them, and the excesses over it."""
 
     count: int
     level: float
@@ -311,7 +311,7 @@ class Tail:
         return cls(len(values), level, values[values > level] - level)
 
     def exceeded(self, rate: float, hours: float, shape: float) -> float:
-        """Return the residual that is exceeded `rate` times per hour, if so many peaks came in so many `hours`.
+        """Return the residual that is exceeded `rate` times per hour, if the peaks came in so many `hours`.
 
         Excesses have the distribution 1 - (1 + c x / b)^(-1/c), or 1 - exp(-x / b) for a `shape` c of 0 (Pickands 1975); b is
         that of their median, which single outliers, such as brakes that open, do not move. It is taken 1 / sqrt(count) larger,
@@ -330,7 +330,7 @@ def _shape_in_motion(tails: Sequence[Tail]) -> float:
     """Return the shape c of the tails of several joints that move, from their excesses in units of their medians.
 
     By probability-weighted moments (Hosking & Wallis 1987, with c = -k), and one standard error more, so that short logs have
-    heavier tails. Never heavier than exponential: a single outlier, such as a brake that opens, is no tail.
+    heavier tails. Never heavier than exponential: a single outlier, such as a brake that opens, is not a tail.
     """
     x = np.sort(_in_medians(tails))
     count = len(x)
@@ -356,7 +356,7 @@ def _shape_at_rest(tails: Sequence[Tail]) -> float:
 
 
 def _in_medians(tails: Sequence[Tail]) -> np.ndarray:
-    """Return the excesses of several tails together, each in units of the median of its own."""
+    """Return the excesses of several tails together, each in units of its own median."""
     own = [t.excesses / np.median(t.excesses) for t in tails if len(t.excesses) >= 3]
     return np.concatenate(own) if own else np.zeros(0)
 

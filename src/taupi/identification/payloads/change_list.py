@@ -62,7 +62,7 @@ class Change:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChangeList:
-    """What has changed of a robot between two fits, or between a fit and a log.
+    """What has changed about a robot between two fits, or between a fit and a log.
 
     Attributes:
         first: What is compared with.

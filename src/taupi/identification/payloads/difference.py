@@ -25,7 +25,7 @@ class Difference:
         values: theta (k,).
         noise: The covariance (k, k) that the noise of the logs causes.
         inherited: The covariance (k, k) that the uncertain fit causes.
-        guessed: The covariance (k, k) that the prior of theta causes, where the logs tell less than it.
+        guessed: The covariance (k, k) that the prior of theta causes, where the logs say less than it does.
         by_joint: What a change of the torque of one joint by the share 1 does to theta (n, k), nearly: they add up to theta.
         errors: The error of the torque of each joint that is left (n,), root mean square, N m or N.
         relative: ||tau - tau_hat|| / ||tau|| over all joints, with theta.

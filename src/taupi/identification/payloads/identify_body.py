@@ -36,7 +36,7 @@ from taupi.threads import small_algebra
 
 # Passes over the log in which friction that depends on load sees the payload found so far.
 _PASSES = 3
-# A payload probably extends over this share of the arm's reach: the scale for what a log cannot tell.
+# A payload probably extends over this share of the arm's reach: the scale for what a log cannot show.
 _SIZE = 0.25
 # A parameter counts as determined by the log if its standard error is below that of a body smaller than expected by this factor.
 _DETERMINED = 0.15
@@ -71,7 +71,7 @@ def identify_payload(
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
     may be off, one standard deviation. By default it is 0.1 where torques are currents or voltages times stated gains, since
     published gains of one robot differ by as much, and 0.05 where they were measured. State a smaller one if you have calibrated
-    them (`taupi.identify_gains`), and 0 for a simulation. What the log does not tell, such as the inertia if the wrist hardly
+    them (`taupi.identify_gains`), and 0 for a simulation. What the log leaves open, such as the inertia if the wrist hardly
     moves, has an infinite error.
 
     >>> import numpy as np, taupi as tp
@@ -200,7 +200,7 @@ def gain_covariance(estimate: Difference, body: np.ndarray, gain: float) -> np.n
 
 
 def _determined(errors: np.ndarray, mass: float, size: float) -> np.ndarray:
-    """Return which of ten parameters with these `errors` a log tells; a product of inertia only beside its two moments."""
+    """Return which of ten parameters with these `errors` a log determines; a product of inertia only beside its two moments."""
     clear = errors < np.where(np.arange(10) == 0, np.inf, body_scale(mass, _DETERMINED * size))
     moments = {i: clear[4 + ENTRIES.index((i, i))] for i in range(3)}
     return np.concatenate(
@@ -209,12 +209,12 @@ def _determined(errors: np.ndarray, mass: float, size: float) -> np.ndarray:
 
 
 def _refuse_undetermined(robot: Robot, estimate: Difference) -> None:
-    """Refuse a payload whose mass the log does not tell, and a log in which the robot is lighter than its fit."""
+    """Refuse a payload whose mass the log does not determine, and a log in which the robot is lighter than its fit."""
     mass, error = float(estimate.values[0]), float(np.sqrt(estimate.covariance[0, 0]))
     guessed = estimate.guessed[0, 0] > 0.5 * error**2 and error > _UNCERTAIN * abs(mass)
     if guessed or error > max(abs(mass), _UNCERTAIN * max(total_mass(robot), 1.0)):
         raise NotIdentifiedError(
-            f"The log does not tell the mass of a payload: {mass:.3g} kg with a standard error of {error:.2g} kg.",
+            f"The log does not determine the mass of a payload: {mass:.3g} kg with a standard error of {error:.2g} kg.",
             remedy="Record a motion in which gravity turns the arm, and its wrist, up and down.",
         )
     if mass < -3 * error:

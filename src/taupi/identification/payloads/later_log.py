@@ -67,7 +67,7 @@ def _recording(
 def rows_of_logs(base: BaseParameters, recordings: Sequence[Recording], values: np.ndarray) -> tuple[JointFactor, ...]:
     """Return the rows [Y_b tau] of recordings as one triangle for each log, joint and stretch of time.
 
-    `values` (b,) tell the load in the columns of friction that depends on it: those of the robot as it was in the logs.
+    `values` (b,) give the load in the columns of friction that depends on it: those of the robot as it was in the logs.
     """
     with Workers(len(recordings)) as pool:
         compressed = compress_recordings(pool, friction_plan(base, values), recordings)

@@ -1,4 +1,4 @@
-"""A payload with its uncertainty: mass, centre of mass and inertia, which of them a log tells, and the robot that carries it."""
+"""A payload with its uncertainty: mass, centre of mass and inertia, which of them a log shows, and the robot that carries it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 
 
 class PayloadErrors(np.ndarray):
-    """Errors of a payload (10,): of its mass, its centre of mass and its inertia, infinite for what a log does not tell.
+    """Errors of a payload (10,): of its mass, its centre of mass and its inertia, infinite for what a log does not determine.
 
     Of the `ten` numbers, the order is m, x, y, z of the centre, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about it. Parts have names, too.
 
@@ -70,7 +70,7 @@ class PayloadEstimate:
         frame: The frame that it is fixed to, and in whose axes everything is stated.
         parameters: Its ten parameters (10,) about the origin of the frame: m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz.
         covariance: Their covariance (10, 10), with that of the gains of drives.
-        determined: Which of them the log tells (10,).
+        determined: Which of them the log determines (10,).
         gain_uncertainty: The share by which the gains of the drives may be off, one standard deviation.
         relative: ||tau - tau_hat|| / ||tau|| over all joints of the log, with the payload.
         before: The same without the payload.

@@ -9,7 +9,7 @@ from taupi.identification.physical.cones import Cone, least_squares_in_cone, pac
 from taupi.identification.physical.region import pseudo_inertia_map
 from taupi.model.body import smallest_eigenvalue
 
-# The pseudo-inertia is at least this, in units of mass and size: far above rounding, far below what a torque can tell.
+# The pseudo-inertia is at least this, in units of mass and size: far above rounding, far below what a torque can show.
 _EDGE = 1e-6
 # Steps of Newton's method, and the decrease of the objective at which it stops.
 _STEPS, _DECREASE = 100, 1e-10
@@ -28,7 +28,7 @@ def likely_body(ten: np.ndarray, covariance: np.ndarray, size: float) -> np.ndar
 
         1/2 (pi - ten)^T C^-1 (pi - ten) - log det P,
 
-    so that what the estimate leaves open is not filled with a body of no extent, and what it tells well stays as it is.
+    so that what the estimate leaves open is not filled with a body of no extent, and what it determines well stays as it is.
 
     >>> import numpy as np
     >>> ball = np.array([2.0, 0, 0, 0, 0.4, 0, 0, 0.4, 0, 0.4])

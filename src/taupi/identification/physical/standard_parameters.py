@@ -149,7 +149,7 @@ def _refuse_far(base: BaseParameters, prior: np.ndarray, before: float, after: f
     why = f"{base.robot.name} states no inertias" if missing else wrong[0].rstrip(".")
     raise TaupiError(
         f"No consistent parameters explain the logs as well as the estimate does: the weighted relative error would rise from "
-        f"{before:.1%} to {after:.1%}, and the description is no guide: {why}.",
+        f"{before:.1%} to {after:.1%}, and the description cannot serve as a guide: {why}.",
         remedy=(
             "Use ",
             Argument("estimator", "feasible"),

@@ -176,6 +176,6 @@ def _few_rows_notes(problem: Problem, uncertain: Uncertainty) -> list[str]:
     independent, count = sum(f.independent for f in problem.factors), int(uncertain.unknown.sum())
     return [
         f"The rows are worth {independent:.0f} independent samples (2 / rate each, times the filter's noise bandwidth), for "
-        f"{len(problem.names)} parameters: nothing is left that would tell the errors of {count} of them, and their "
+        f"{len(problem.names)} parameters: nothing is left from which to estimate the errors of {count} of them, and their "
         "standard errors are infinite. Give longer logs."
     ]

@@ -24,7 +24,7 @@ SMALL = (Load.name, Curve.name)
 
 
 def description_errors(problem: Problem) -> dict[str, float]:
-    """Return the share of each joint's torque that the description leaves, beyond what least squares leaves: noise is no fault.
+    """Return the share of each joint's torque that the description leaves, beyond what least squares leaves: that is noise.
 
     It is sqrt(|tau - tau_1|^2 - |tau - tau_0|^2) / |tau|, tau_1 with the links as described and all terms but offsets fitted, and
     tau_0 with everything fitted.

@@ -53,7 +53,7 @@ def online_model(fit: Fit) -> OnlineModel:
 
 
 def recursive_estimator(fit: Fit, seconds: float) -> RecursiveLeastSquares:
-    """Return recursive least squares that starts at a fit, and counts samples for so many `seconds`.
+    """Return recursive least squares that starts at a fit, in which a sample counts for about so many `seconds`.
 
     Standard deviations may grow to ten times those of the fit and 30 % of the estimate: a motion that excites a parameter says
     more than that within seconds, and one that does not leaves it there.

@@ -35,7 +35,7 @@ _NAMED = 0.5
 _SLOW = 0.1
 # Shapes name a difference unless bodies of links explain this much more of it.
 _CLOSE = 0.02
-# Of so many rows, evenly spread.
+# Of this many rows, evenly spread.
 _ROWS = 4000
 # A shape is named from this share of the explained sum of squares.
 _PART = 0.1

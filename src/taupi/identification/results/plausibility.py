@@ -29,7 +29,7 @@ _CHECK = "Check the logs' signs, units and order of joints"
 
 
 def reasons_of_fit(fit: Fit) -> tuple[Reason, ...]:
-    """Return the reasons for which a fit is doubtful or wrong, as far as the fit itself tells; none for a good one.
+    """Return the reasons for which a fit is doubtful or wrong, as far as the fit itself shows; none for a good one.
 
     The fit explains little of the torque, the estimator fell back to another one, or its bodies or springs speak against it.
     """

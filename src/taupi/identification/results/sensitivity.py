@@ -8,7 +8,7 @@ import numpy as np
 
 from taupi.identification.rows.factors import JointFactor, stack_factors
 
-# The logs are left out in so many parts: every fourth log, or, of fewer logs, stretches of time.
+# The logs are left out in this many parts: every fourth log, or, of fewer logs, stretches of time.
 _PARTS = 4
 # A parameter that moves by this many of its standard errors, and by this share of its value, is not as certain as it seems.
 _FAR, _SHARE = 5.0, 0.5

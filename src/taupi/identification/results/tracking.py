@@ -86,7 +86,7 @@ class Tracking:
 def track(fit: Fit, tracker: FrictionTracker, log: LogLike, reading: Reading, changes: Mapping[str, Any]) -> Tracking:
     """Return how the friction of a `fit` follows a `log`, prepared as the fitted logs were, except for some `changes`.
 
-    Rows pass a filter that looks ahead by about a period of its cutoff, so a row is predicted by what rows older than that tell.
+    Rows pass a filter that looks ahead by about a period of its cutoff, so a row is predicted from rows that are older than that.
     """
     settings = dataclasses.replace(fit.preparation, **changes)
     with errors_naming(log if isinstance(log, str | os.PathLike) else None):

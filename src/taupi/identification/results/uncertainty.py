@@ -15,7 +15,7 @@ import numpy as np
 
 from taupi.identification.rows.factors import JointFactor
 
-# A stretch that alone determines a combination leaves no residual that would tell how wrong it is. Up to a leverage of 1 - BLIND,
+# A stretch that alone determines a combination leaves no residual that would show how wrong it is. Up to a leverage of 1 - BLIND,
 # the residual is enlarged accordingly; what then is still missing is taken from the covariance of the bandwidth.
 BLIND = 0.05
 # Degrees of freedom of a joint's noise for which no independent rows are left. A parameter that depends on such a joint alone has
@@ -64,7 +64,7 @@ def uncertainty(
     measured = stretches.meat + 0.5 * (blind + blind.T)
     share, size, longer = _mixture(measured, expected, stretches)
     covariance = longer * spread @ ((1 - share) * measured + share * size * expected) @ spread.T
-    # Satterthwaite: the part that squares of stretches tell, and the rest, which the noise of the joints tells.
+    # Satterthwaite: the part that is estimated from squares of stretches, and the rest, from the noise of the joints.
     variance = np.maximum(np.diag(covariance), np.finfo(float).tiny)
     squares = longer * (1 - share) * np.einsum("bd,de,be->b", spread, stretches.meat, spread) / variance
     rest = np.clip(1 - squares, 0.0, 1.0)
@@ -175,7 +175,7 @@ class Stretches:
 
     @property
     def meat(self) -> np.ndarray:
-        """M_1 (d, d), as far as residuals tell."""
+        """M_1 (d, d), as far as residuals show it."""
         return np.asarray(self.scores.T @ self.scores)
 
     @property

@@ -22,10 +22,10 @@ from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparatio
 from taupi.identification.rows.recording import Recording, encoder_delays
 from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.settings import takes
-from taupi.signals.delay import without_delays
-from taupi.signals.derivatives import central
-from taupi.signals.filters import butterworth, choose_cutoff
-from taupi.signals.implausible import refuse_absurd
+from taupi.signals.checking.implausible import refuse_absurd
+from taupi.signals.filtering.delay import without_delays
+from taupi.signals.filtering.derivatives import central
+from taupi.signals.filtering.filters import butterworth, choose_cutoff
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part
 from taupi.signals.read import LogLike, read_log

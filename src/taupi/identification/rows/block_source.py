@@ -10,10 +10,8 @@ from dataclasses import dataclass, field
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.equations import Equations
 from taupi.identification.rows.preparation import Preparation
-from taupi.signals.clean import UniformTime, clean_log
-from taupi.signals.formats import FORMATS
-from taupi.signals.formats.sources import file_name, size_of, source_of
-from taupi.signals.implausible import (
+from taupi.signals.checking.clean import UniformTime, clean_log
+from taupi.signals.checking.implausible import (
     is_plausible,
     refuse_absurd,
     refuse_backwards,
@@ -21,13 +19,15 @@ from taupi.signals.implausible import (
     refuse_silence,
     refuse_slow,
 )
+from taupi.signals.checking.standstill import MotionRows, motion_rows
+from taupi.signals.checking.stretches import median_step
+from taupi.signals.filtering.smoothing import LOCAL_DERIVATIVES
+from taupi.signals.formats import FORMATS
+from taupi.signals.formats.sources import file_name, size_of, source_of
 from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part, concatenate_logs
 from taupi.signals.read import LogLike, PathLike, block_reader, read_log
 from taupi.signals.reading import Streaming
-from taupi.signals.smoothing import LOCAL_DERIVATIVES
-from taupi.signals.standstill import MotionRows, motion_rows
-from taupi.signals.stretches import median_step
 
 # Larger files (in bytes) are streamed if their format allows it: about 300 000 samples of a 7-joint arm.
 STREAMED_BYTES = 64 << 20
@@ -124,7 +124,7 @@ def errors_naming(path: str | os.PathLike[str] | None) -> Iterator[None]:
 
 
 def _streams(path: PathLike, preparation: Preparation, reading: Streaming) -> bool:
-    """Tell whether a file is read block by block."""
+    """Return whether a file is read block by block."""
     local = preparation.derivatives in LOCAL_DERIVATIVES
     if reading.stream and not local:
         raise TaupiError(

@@ -57,7 +57,7 @@ class OpenedLogs:
 
 
 def enough_for_choices(sources: Sequence[BlockSource]) -> bool:
-    """Tell whether settings can be chosen from these logs: several, and enough samples."""
+    """Return whether settings can be chosen from these logs: several, and enough samples."""
     samples = sum(min(source.samples, SEEN) for source in sources)
     return len(sources) >= CHOICE_LOGS and samples >= _CHOICE_SAMPLES
 

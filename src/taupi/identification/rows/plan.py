@@ -22,7 +22,7 @@ from taupi.signals.read import LogLike
 from taupi.signals.reading import Streaming
 from taupi.version import __version__
 
-# Stretches of time of all logs together, above which long logs are cut into fewer of them: enough to tell standard errors by.
+# Stretches of time of all logs together, above which long logs are cut into fewer of them: enough to estimate standard errors.
 _ALL_STRETCHES = 1024
 
 
@@ -37,7 +37,7 @@ class Plan:
         cutoffs: The cutoffs chosen for all logs; None if they are set, or if logs come prepared.
         least_speeds: The speeds (n,) below which rows are not used.
         one_way_signs: The signs of velocities that never reverse, by owner.
-        first: The parameters of a first fit, which tell the load of friction that depends on it; empty without such friction.
+        first: The parameters of a first fit, which give the load of friction that depends on it; empty without such friction.
         most_stretches: The most stretches of time into which the factors of a log are divided.
     """
 

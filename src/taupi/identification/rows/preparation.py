@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from taupi.checks import finite, not_negative, one_of, one_or_each, or_none
 from taupi.settings import Changes
+from taupi.signals.filtering.smoothing import Smoothing
 from taupi.signals.known_torque import check_known_torque
-from taupi.signals.smoothing import Smoothing
 
 OneOrEach = float | tuple[float, ...] | None
 

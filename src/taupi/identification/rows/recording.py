@@ -16,13 +16,13 @@ from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.row_maker import Filter, RowMaker, Rows
 from taupi.identification.rows.samples import one_way, samples_of
-from taupi.signals.delay import Delays, added_delays
-from taupi.signals.filters import Cutoff, choose_cutoff, edge_rows, noise_bandwidth_hz
+from taupi.signals.checking.standstill import MotionRows
+from taupi.signals.filtering.delay import Delays, added_delays
+from taupi.signals.filtering.filters import Cutoff, choose_cutoff, edge_rows, noise_bandwidth_hz
+from taupi.signals.filtering.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
+from taupi.signals.filtering.smoothing import LOCAL_DERIVATIVES
 from taupi.signals.log import Log
 from taupi.signals.log_part import concatenate_logs
-from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
-from taupi.signals.smoothing import LOCAL_DERIVATIVES
-from taupi.signals.standstill import MotionRows
 
 # Samples of a log in memory that are passed on at once.
 _CHUNK = 50_000
@@ -410,7 +410,7 @@ def _motion_log(source: BlockSource) -> Log:
 
 
 def _period(source: BlockSource) -> float:
-    from taupi.signals.periodic import period_of
+    from taupi.signals.filtering.periodic import period_of
 
     return period_of(_motion_log(source), None)
 

@@ -18,8 +18,8 @@ from taupi.identification.friction.dry_friction import FrictionPlan, Past
 from taupi.identification.rows.entries import Entries, Places
 from taupi.identification.rows.samples import Samples
 from taupi.program.program import Program
-from taupi.signals.block_filter import ZeroPhaseStream, zero_phase
-from taupi.signals.filters import edge_rows
+from taupi.signals.filtering.block_filter import ZeroPhaseStream, zero_phase
+from taupi.signals.filtering.filters import edge_rows
 
 # Samples that are evaluated and filtered at once, about: as few as are worth the calls, so that they stay near the processor.
 _CHUNK = 2000

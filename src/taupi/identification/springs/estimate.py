@@ -44,7 +44,7 @@ class SpringAnalysis:
 class SpringProblem:
     """Extended rows of all logs, stretch by stretch, with the prior (p,) of the base parameters and its metric (p,).
 
-    `delay_known` tells that the delay of the encoders was stated, so that none is fitted.
+    `delay_known` says whether the delay of the encoders was stated, so that none is fitted.
     """
 
     layout: SpringLayout

@@ -27,7 +27,7 @@ def elastic_notes(base: BaseParameters) -> list[str]:
 def spring_notes(analysis: SpringAnalysis, removed: Sequence[float], estimated: bool) -> list[str]:
     """Return notes on the springs and on their encoders.
 
-    `removed` are the delays (n,) that were removed, and `estimated` tells whether they are from the logs.
+    `removed` are the delays (n,) that were removed, and `estimated` says whether they come from the logs.
     """
     names = analysis.layout.base.robot.joint_names
     notes = _delay_notes(names, removed) if estimated else []

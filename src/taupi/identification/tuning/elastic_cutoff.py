@@ -14,7 +14,7 @@ from taupi.errors import TaupiError
 from taupi.identification.equations import Equations
 from taupi.identification.problem import Problem
 from taupi.identification.weighting import weighted_least_squares
-from taupi.signals.filters import choose_cutoff
+from taupi.signals.filtering.filters import choose_cutoff
 from taupi.signals.log import Log
 
 # The cutoffs tried: 14, from three times what the spectrum suggests down to a hundredth of that, with at least four periods in

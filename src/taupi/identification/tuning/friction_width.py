@@ -92,7 +92,7 @@ def _parabola(logs: np.ndarray, candidates: Sequence[np.ndarray], share: float) 
     squares = [float(np.sum((r @ np.append(x, -1.0)) ** 2)) for r, x in zip(candidates, solutions, strict=True)]
     a, b, _ = np.polyfit(logs, squares, 2)
     slope, farthest = np.polyfit(logs, np.array(solutions), 1)[0], float(_ROUNDS[0][-1])
-    if a <= 0:  # far from a minimum, or the log does not tell: as uncertain as the widths that were tried at first
+    if a <= 0:  # far from a minimum, or the log does not show it: as uncertain as the widths that were tried at first
         return float(logs[int(np.argmin(squares))]), farthest, slope
     step = float(np.clip(-b / (2 * a), logs[0], logs[-1]))
     return step, min(float(np.sqrt(1 / (share * a))), farthest), slope

@@ -17,7 +17,7 @@ from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import HEAD, SEEN, Recording, filter_plan
 from taupi.identification.tuning.model_bandwidth import Bandwidths, explained_bandwidths
-from taupi.signals.motion_spectrum import CutoffBounds, cutoff_bounds
+from taupi.signals.filtering.motion_spectrum import CutoffBounds, cutoff_bounds
 
 # Samples, after smoothing, of all logs together from which the cutoff is chosen.
 _SAMPLES = 100_000

@@ -17,7 +17,7 @@ from taupi.identification.rows.block_source import open_source
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import Filter
-from taupi.signals.derivatives import central
+from taupi.signals.filtering.derivatives import central
 from taupi.signals.log import Log
 from taupi.signals.reading import Streaming
 

@@ -129,7 +129,7 @@ class Tried:
         if not len(before.described) or not len(after.described) or not self._no_worse:
             return False
         far_more = after.described_cost <= HALVED**2 * before.described_cost
-        if not self.candidate.joints:  # what concerns all joints is not told by one of them
+        if not self.candidate.joints:  # one joint does not decide what concerns all of them
             far_more = far_more and np.nanmedian(after.described) <= HALVED * np.nanmedian(before.described)
         return bool(far_more and np.nanmedian(after.described) <= CREDIBLE < np.nanmax(before.described))
 
@@ -182,7 +182,7 @@ def symptom_of(candidate: Candidate, names: tuple[str, ...]) -> Reason:
 
 
 def unexplained(before: Errors) -> bool:
-    """Tell whether the torque leaves anything for a cause to explain: a poor error, a negative inertia, odd described masses.
+    """Return whether the torque leaves anything for a cause to explain: a poor error, a negative inertia, odd described masses.
 
     Without any of these no cause is named, whatever undoing it would leave, unless positions are outside of their limits.
     """
@@ -191,7 +191,7 @@ def unexplained(before: Errors) -> bool:
 
 
 def can_be_named(trials: Trials, candidate: Candidate) -> bool:
-    """Tell whether a candidate has something to explain, before it is tried: the torque, or joints outside of their limits."""
+    """Return whether a candidate has something to explain, before it is tried: the torque, or joints outside of their limits."""
     if unexplained(trials.baseline):
         return True
     outside, after = trials.outside_limits(None), trials.outside_limits(candidate.mending.motion)
@@ -208,7 +208,7 @@ def tried(trials: Trials, candidate: Candidate) -> Tried:
 def best_of(several: Iterable[Tried]) -> Tried | None:
     """Return the first of those that explain the logs about as well as any; None if none explains them.
 
-    What the torque tells comes before what the description tells, and there what concerns some joints before what concerns all.
+    What the torque shows comes before what the description suggests, and what concerns some joints before what concerns all.
     """
     likely = [each for each in several if each.explains]
     likely = [each for each in likely if each.explains_torque or each.makes_possible] or likely

@@ -57,7 +57,7 @@ def judge(fit: Fit, problem: Problem) -> Verdict:
 
 
 def _can_be_tried(trials: Trials) -> bool:
-    """Tell whether trials say something: a rigid robot, and enough rows."""
+    """Return whether trials say something: a rigid robot, and enough rows."""
     if trials.equations.elastic:
         return False
     try:
@@ -69,7 +69,7 @@ def _can_be_tried(trials: Trials) -> bool:
 
 
 def _causes(trials: Trials, doubted: bool) -> Iterator[Reason]:
-    """Yield what the logs themselves tell, and the likely cause."""
+    """Yield what the logs themselves show, and the likely cause."""
     yield from (reason for reason in (scale_reason(trials), computed_reason(trials)) if reason is not None)
     seen: list[Tried] = []
     best, names = _likely_cause(trials, doubted, seen), trials.robot.joint_names
@@ -113,7 +113,7 @@ def _settled(best: Tried) -> bool:
 
 
 def _suspicious(trials: Trials) -> bool:
-    """Tell whether a mistake is likely enough for a second's work."""
+    """Return whether a mistake is likely enough for a second's work."""
     errors = trials.baseline
     described = errors.described
     odd = len(described) > 0 and np.nanmedian(described) <= CREDIBLE < np.nanmax(described)
@@ -121,7 +121,7 @@ def _suspicious(trials: Trials) -> bool:
 
 
 def _contradicted(trials: Trials) -> bool:
-    """Tell whether the description states masses that explain little of the torque."""
+    """Return whether the description states masses that explain little of the torque."""
     described = trials.baseline.described
     return len(described) > 0 and bool(np.nanmedian(described) > CREDIBLE)
 

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.identification.rows.recording import SEEN, Recording
+from taupi.signals.filtering.prepare import PER_PERIOD
 from taupi.signals.log import Log
-from taupi.signals.prepare import PER_PERIOD
 
 # Rows of a trial, over all logs: with ten rows per period of the cutoff, 120 periods.
 ROWS = 1200
 # The logs that they come from, and the least rows of each: ten periods.
 MOST_LOGS, LEAST_ROWS = 12, 100
-# Of the power of q, this share may lie beyond the motion; the cutoff is so many times where that ends, and the log at least so
-# many of its periods long.
+# Of the power of q, this share may lie beyond the motion; the cutoff is this many times the frequency
+# where that ends, and the log is at least this many of its periods long.
 _BEYOND, _TIMES, LEAST_PERIODS = 1e-3, 2.0, 30.0
 
 
@@ -55,7 +55,7 @@ def _head(recording: Recording, rows: int, index: int) -> Head:
 def motion_cutoff(log: Log) -> float:
     """Return a cutoff (Hz) that lets the motion pass and not much noise: twice where 99.9 % of the power of q ends.
 
-    The cutoff of a fit is no guide: it depends on what the model explains, which is little as long as a mistake is in the log.
+    The cutoff of a fit is not a guide: it depends on what the model explains, which is little as long as a mistake is in the log.
 
     >>> import numpy as np
     >>> t = np.arange(0, 20, 0.01)

@@ -10,7 +10,7 @@ from taupi.identification.results.verdict import Level, Reason, percent
 from taupi.identification.verdict.candidate import CREDIBLE
 from taupi.identification.verdict.sample import Head
 from taupi.identification.verdict.trials import Trials
-from taupi.signals import rules
+from taupi.signals.checking import rules
 
 # Below this share of samples, clipping changes nothing that a fit would show.
 _MATTERS = 0.01
@@ -21,7 +21,7 @@ _ROUNDED = 1e-9
 # Of white noise, the 8th differences are 3.7 times the 6th ones; of a motion that is smooth at this rate, they are smaller.
 _WHITE = 2.0
 _ORDER, _GAIN = 6, 924.0  # and the variance that 6th differences of unit white noise have
-# Factors beyond these, either way, are no matter of a rough description: doubtful, and wrong.
+# Factors beyond these, either way, are not just a rough description: doubtful, and wrong.
 _DOUBTFUL, _WRONG = 5.0, 10.0
 # Factors of joints that differ by more than this are not one.
 _ALIKE = 2.5
@@ -60,7 +60,7 @@ def _clipped(x: np.ndarray) -> int:
 def computed_reason(trials: Trials) -> Reason | None:
     """Return the reason if a model without friction explains tau of every joint, though q has the noise of a measurement.
 
-    A simulation without noise is no log of this kind: its q is smooth.
+    A simulation without noise is not such a log: its q is smooth.
     """
     errors = trials.own_rows.of_links_alone().joints[~trials.dead]
     if not len(errors) or not np.isfinite(errors).all() or errors.max() > _EXACT or not _measured(trials):

@@ -14,7 +14,7 @@ from taupi.identification.solve import Solution, solve
 CERTAIN = 5.0
 # Weight of what the description explains among candidates that explain the log alike: descriptions are rough.
 DESCRIBED = 0.1
-# Rows per independent one: there are ten per period of the cutoff, and two would tell the same.
+# Rows per independent one: there are ten per period of the cutoff, and two would say as much.
 OVERSAMPLED = 5.0
 # Stretches of time from which standard errors are taken: each is a few periods of the motion, or more.
 STRETCHES = 20
@@ -123,7 +123,7 @@ class TrialRows:
     def _deviations(self, solution: Solution, weights: np.ndarray, torque: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return two estimates of the standard errors (n,) of the inertias.
 
-        One takes noise as white and alike at all joints, in shares of their torque. The other is told by how much stretches of
+        One takes noise as white and alike at all joints, in shares of their torque. The other follows from how much stretches of
         time disagree, sum_b g_b g_b' with g_b the gradient of the squares of a stretch: noise differs from joint to joint, and
         what a trial leaves of friction lasts longer than a row.
         """

@@ -26,9 +26,9 @@ from taupi.identification.verdict.trial_rows import Errors, GravityRows, TrialRo
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.regressors.classical import regressor
-from taupi.signals import rules
-from taupi.signals.derivatives import central
-from taupi.signals.filters import Cutoff
+from taupi.signals.checking import rules
+from taupi.signals.filtering.derivatives import central
+from taupi.signals.filtering.filters import Cutoff
 from taupi.signals.log import Log
 from taupi.signals.reading import Streaming
 

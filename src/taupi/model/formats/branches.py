@@ -56,7 +56,7 @@ def one_tree(
     if out:
         names = ", ".join(b.head.child for b in out[:6]) + (", ..." if len(out) > 6 else "")
         notes.append(
-            f"left out, since they are no part of {kept[0].head.child}'s tree: {names}; root= picks another tree"
+            f"left out, since they are not part of {kept[0].head.child}'s tree: {names}; root= picks another tree"
         )
         tree = _without_loops_to(tree, {link for b in out for link in b.links}, notes)
     return tree, released(drives, [name for b in out for name in b.moving])

@@ -75,7 +75,7 @@ _MOST_FOLDERS = 32
 
 
 def check_mjcf(root: Node, file: Path) -> None:
-    """Refuse an MJCF file that needs more than the budget, or names files that are no files or lie elsewhere.
+    """Refuse an MJCF file that needs more than the budget, or names things that are not files or lie elsewhere.
 
     `root` is its root element. Files that it includes are named by paths that start from its folder.
     """
@@ -106,7 +106,7 @@ class _Check:
         self._check_assets()
 
     def add(self, node: Node, copies: int, depth: int) -> list[tuple[Node, int, int]]:
-        """Add an element that is there `copies` times; return what it holds and includes, with its copies, to be added next."""
+        """Add an element that occurs `copies` times; return what it holds and includes, with its copies, to be added next."""
         self._count(copies)
         self._check_numbers(node)
         self._add_memory(node)
@@ -211,7 +211,7 @@ def _product(attributes: Mapping[str, str], keys: tuple[str, ...]) -> int:
 
 
 def _whole_numbers(text: str) -> list[int]:
-    """Return the numbers of an attribute, rounded up; what is none is left to MuJoCo."""
+    """Return the numbers of an attribute, rounded up; what is not a number is left to MuJoCo."""
     numbers = []
     for word in text.split()[:16]:
         try:

@@ -93,7 +93,7 @@ def _needs_file(geom: Any) -> bool:
 
 
 def _has_mass(geom: Any, spec: Any) -> bool:
-    """Tell whether a geom adds to the mass of its body: not by mass or density zero, nor by its group."""
+    """Return whether a geom adds to the mass of its body: not by mass or density zero, nor by its group."""
     first, last = spec.compiler.inertiagrouprange
     if not first <= geom.group <= last:
         return False

@@ -58,7 +58,7 @@ def _acting(model: MjModel) -> list[str]:
 
 
 def _acts(model: MjModel, k: int) -> bool:
-    """Tell whether a free or ball joint has a spring, damping, friction or armature of its own."""
+    """Return whether a free or ball joint has a spring, damping, friction or armature of its own."""
     first = int(model.jnt_dofadr[k])
     rates = slice(first, first + (6 if int(model.jnt_type[k]) == 0 else 3))
     parts = (model.dof_damping, model.dof_frictionloss, model.dof_armature)

@@ -387,7 +387,7 @@ def _rotation(key: str, value: Any, place: str, snap: bool, notes: list[str]) ->
     if key == "quaternion":
         q = exact_vector(value, f"{place}: quaternion", 4)
         if not any(q):
-            raise TaupiError(f"{place}: quaternion is zero, which is no rotation.")
+            raise TaupiError(f"{place}: quaternion is zero, which is not a rotation.")
         return rotation_from_exact_quaternion(*q)
     if key == "rotation":
         if not isinstance(value, list):

@@ -76,7 +76,7 @@ def _joint(robot: Robot, i: int) -> list[str]:
 
 
 def _coupled(robot: Robot) -> bool:
-    """Tell whether the motors move the joints in a way that `mimic` cannot state: several per joint, or one geared."""
+    """Return whether the motors move the joints in a way that `mimic` cannot state: several per joint, or one geared."""
     return any(j.also or (not j.mimic and j.ratio != 1) for j in robot.joints)
 
 

@@ -113,7 +113,7 @@ def _body(link: Node, where: str) -> Body:
     entries = [exact(_numbers(inertia, key, 1, place)[0], f"{place}: <inertia> {key}") for key in keys]
     if not m and not any(entries):
         return NO_BODY
-    # The rotation of an inertial is no part of the geometry: it is not snapped.
+    # The rotation of an inertial is not part of the geometry, and not snapped.
     at = _origin(inertial.first("origin"), place, False, [])
     tensor = symmetric(*entries)
     if at.rotation is not IDENTITY3:

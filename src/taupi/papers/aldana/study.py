@@ -123,7 +123,7 @@ def parameter_rows(lumped: Any, arm: Robot) -> list[Row]:
             float(lumped.rank),
             "",
             SECTION["regressor"],
-            because="only so many columns are independent",
+            because="no more columns are independent",
         ),
         *own_runs([figure("independent columns", "14", float(lumped.rank), "", ERRATA)]),
         *own_runs([figure("relations between columns that hold", "11", float(held), "", ERRATA)]),

@@ -157,7 +157,7 @@ def _recursion_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, 
         equation("(5): force", "+ I_i g, g downwards", "- I_i g", gap(qd, 1.0), right, "plus needs a g that points up"),
         statement(
             "why two terms do not cancel",
-            "the cross is no vector product",
+            "the cross is not a vector product",
             f"a x b + b x a = {sum_of_both:.0e}",
             sum_of_both > EXACT,
             "(7)",
@@ -268,6 +268,6 @@ def _appendix() -> list[Row]:
             "for rigid displacements",
             gap(E),
             gap(rigid),
-            "diag(2, 2, 2, 1/2, 1/2, 1/2) is such an E, and is no displacement",
+            "diag(2, 2, 2, 1/2, 1/2, 1/2) is such an E, and is not a displacement",
         )
     ]

@@ -22,7 +22,7 @@ PROPERTIES, METHODS = "properties", "dynamic terms"
 
 
 def property_rows() -> list[Row]:
-    """Return what is said of every arm."""
+    """Return what the lecture says about every arm."""
     robot = load("puma560")
     q, qd, qdd = np.random.default_rng(4).uniform(-1, 1, (3, 50, robot.n))
     return [*_coriolis(robot, q, qd), *_methods(robot, q, qd, qdd), *_gravity()]

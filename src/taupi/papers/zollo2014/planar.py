@@ -25,7 +25,7 @@ from taupi.simulation.simulate import simulate
 SEEDS = (100, 101, 102, 103, 104, 105)
 DURATION, RATE = 8.9, 1000  # s, Hz of the log
 STEPS = 10  # of the integrator in a sample
-CENTRE, PEAK, SMALLER = (-np.pi / 2, 0.0), 1.9, 3.5  # rad; the small motion is so many times smaller
+CENTRE, PEAK, SMALLER = (-np.pi / 2, 0.0), 1.9, 3.5  # rad; the small motion is this many times smaller
 SPEED = 0.5  # rad/s below which samples are left out
 GAINS = ((3000.0, 1800.0), (150.0, 60.0))
 HELD_GAINS = ((1500.0, 900.0), (40.0, 20.0))  # for a torque that is held for a sample

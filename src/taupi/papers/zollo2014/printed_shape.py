@@ -21,7 +21,7 @@ ZERO, TOGETHER = "no effect", "only in sums"
 def printed_tables(outcome: Outcome, pipeline: str) -> dict[str, Table]:
     """Return Tables 3 to 6: real and estimated values as printed, and what a pipeline of ours finds of each parameter alone.
 
-    A parameter that least squares cannot tell alone has a word in place of a number: its column is zero, or it is part of sums.
+    A parameter that least squares cannot find alone has a word in place of a number: its column is zero, or it is part of sums.
     """
     real, estimated = published.puma_tables()
     own = [_alone(outcome, name, pipeline) for name in published.puma_names()]

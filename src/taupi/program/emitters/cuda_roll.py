@@ -48,7 +48,7 @@ class Roll:
     `step` takes `z` and other inputs, and gives `z_next` and further outputs. `inner`, where there is one, is called `times`
     times after it, with the step's outputs of the same name as inputs, and gives `z_next`. Inputs named in `own` differ between
     samples and hold over all steps, `noise` (of the step) is drawn on the device, and all others differ between steps and are
-    shared by samples. A `summary` of so many entries of z and of the output `watched` is kept in place of records.
+    shared by samples. A `summary` of this many entries of z and of the output `watched` is kept in place of records.
     """
 
     step: Program

@@ -15,7 +15,7 @@ _DERIVATIVES = {"": 0, "d": 1, "dd": 2}
 
 
 def checked_time(time: str | None, atoms: Sequence[Atom] = ()) -> str | None:
-    """Return the name of time, or None; refuse what is no name, and the name of anything else in the formulas' `atoms`."""
+    """Return the name of time, or None; refuse what is not a name, and the name of anything else in the formulas' `atoms`."""
     if time is not None and not (isinstance(time, str) and time.isidentifier()):
         raise TaupiError(Argument("time"), f" is {time!r}, expected a name such as 't', or None.")
     coordinates = {moving[0] for moving in map(in_time, atoms) if moving is not None}

@@ -102,11 +102,11 @@ class Alphabet:
         return result
 
     def is_trig(self, k: int) -> bool:
-        """Tell whether a letter is a sine or cosine."""
+        """Return whether a letter is a sine or cosine."""
         return self.letters[k].atom is None
 
     def gathers(self, k: int) -> bool:
-        """Tell whether terms are grouped by a letter: by sines, cosines and names."""
+        """Return whether terms are grouped by a letter: by sines, cosines and names."""
         atom = self.letters[k].atom
         return atom is None or atom.kind == "name"
 

@@ -56,7 +56,7 @@ def _groups(alphabet: Alphabet, terms: Terms, form: Form) -> dict[Monomial, dict
 
 
 def _halves(powers: dict[tuple[int, int], Monomial], terms: Terms) -> bool:
-    """Tell whether a product 2 k sin x cos x stands alone: sin 2x is shorter by its factor."""
+    """Return whether a product 2 k sin x cos x stands alone: sin 2x is shorter by its factor."""
     if list(powers) != [(1, 1)]:
         return False
     value = terms[powers[1, 1]]

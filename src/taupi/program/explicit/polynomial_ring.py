@@ -117,7 +117,7 @@ class Ring:
     # Numbers and generators ---------------------------------------------------------------------------------------
 
     def is_number(self, load: Instruction) -> bool:
-        """Tell whether an input instruction loads a constant that enters as its exact number."""
+        """Return whether an input instruction loads a constant that enters as its exact number."""
         return load.port == len(self.program.inputs) and self.program.constants[load.slot].name not in self.symbols
 
     def load(self, i: Instruction) -> fmpq_mpoly:

@@ -78,7 +78,7 @@ def _div(a: Interval, b: Interval) -> Interval:
 
 
 def _meets(a: Interval, point: float, period: float) -> Any:
-    """Tell whether the interval may contain point + k period for some whole k."""
+    """Return whether the interval may contain point + k period for some whole k."""
     lo, hi = (a[0] - point) / period, (a[1] - point) / period
     return np.ceil(lo - TURN * (1 + np.abs(lo))) <= np.floor(hi + TURN * (1 + np.abs(hi)))
 

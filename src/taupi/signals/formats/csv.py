@@ -21,13 +21,13 @@ import numpy as np
 from taupi.budget import budget
 from taupi.errors import TaupiError, shown
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns
-from taupi.signals.floating_columns import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
 from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
+from taupi.signals.mapping.columns import Columns
+from taupi.signals.mapping.floating_columns import written_columns
+from taupi.signals.mapping.tables import Layout, Table, embedded_mapping, resolve_layout
 
 _CHUNK = 1 << 21  # bytes of text that are parsed at once: about 5000 rows of 40 numbers
 _LOOK = 200  # rows from which the decimal mark, point or comma, is recognised
@@ -149,7 +149,7 @@ def _texts(path: Source) -> Iterator[bytes]:
     except (EOFError, gzip.BadGzipFile, zlib.error):
         raise TaupiError(f"{path.name} ends before its gzip data does: the file is cut off or damaged.") from None
     except UnicodeDecodeError:
-        raise TaupiError(f"{path.name} begins as UTF-16 text does, but is none. Save it as UTF-8.") from None
+        raise TaupiError(f"{path.name} begins as UTF-16 text does, but is not. Save it as UTF-8.") from None
     except OSError as error:
         raise TaupiError(f"{path.name} cannot be read: {error.strerror}.") from None
 

@@ -12,13 +12,13 @@ from taupi.budget import budget
 from taupi.errors import TaupiError
 from taupi.input_files import read_bytes
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns
-from taupi.signals.floating_columns import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.mat_elements import Value, variables
 from taupi.signals.formats.sources import RemoteFile, Source
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Table, embedded_mapping, log_from_table, resolve_layout
+from taupi.signals.mapping.columns import Columns
+from taupi.signals.mapping.floating_columns import written_columns
+from taupi.signals.mapping.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
 _OWN = "taupi_log"
 

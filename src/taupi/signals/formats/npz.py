@@ -16,12 +16,12 @@ import numpy as np
 from taupi.budget import budget
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns
-from taupi.signals.floating_columns import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Table, embedded_mapping, log_from_table, resolve_layout
+from taupi.signals.mapping.columns import Columns
+from taupi.signals.mapping.floating_columns import written_columns
+from taupi.signals.mapping.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
 _OWN = "taupi_log"
 # Damaged archives fail in the unpackers of the standard library and in NumPy's reader, in more ways than can be listed.

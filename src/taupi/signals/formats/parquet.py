@@ -16,20 +16,20 @@ from taupi.budget import budget
 from taupi.errors import TaupiError, shown
 from taupi.input_files import printable
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns
-from taupi.signals.floating_columns import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.parquet_footer import row_groups
 from taupi.signals.formats.parts import blocks_from_parts, log_from_parts
 from taupi.signals.formats.sources import RemoteFile, Source
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Layout, Table, embedded_mapping, resolve_layout
+from taupi.signals.mapping.columns import Columns
+from taupi.signals.mapping.floating_columns import written_columns
+from taupi.signals.mapping.tables import Layout, Table, embedded_mapping, resolve_layout
 
 _OWN = b"taupi_log"
 _BATCH = 16384  # rows that are decoded at once
 _NUMBERS = 1 << 22  # and numbers, if rows are long
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_LATEST = 1 << 62  # differences of larger stamps are no 64-bit numbers
+_LATEST = 1 << 62  # differences of larger stamps do not fit into 64 bits
 
 
 def sniff(path: Source) -> bool:
@@ -158,7 +158,7 @@ class _File:
         counts = stamps.to_numpy()
         start = self.epoch.setdefault(name, int(counts[0]))
         if max(abs(int(counts.max())), abs(int(counts.min())), abs(start)) > _LATEST:
-            raise TaupiError(f"{where} has time stamps that are no times.", remedy="Remove these rows.")
+            raise TaupiError(f"{where} has time stamps that are not times.", remedy="Remove these rows.")
         seconds: np.ndarray = (counts - start) * scale
         return seconds
 

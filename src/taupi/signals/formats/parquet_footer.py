@@ -48,7 +48,7 @@ def row_groups(path: Source) -> list[RowGroup]:
 
 @lru_cache(maxsize=4)  # a fit reads its file several times, and the footer of a long one takes as long as its columns
 def _decoded(footer: bytes, nodes: int) -> tuple[RowGroup, ...] | None:
-    """Return the groups of rows in the bytes of a footer; None if they are damaged, or more than so many values."""
+    """Return the groups of rows in the bytes of a footer; None if they are damaged, or have more values than the limit."""
     try:
         groups = _Decoder(footer, nodes).struct(0)[_ROW_GROUPS]
         counts = [(group[_ROWS], *(c[_META][_VALUES] for c in group[_COLUMNS])) for group in groups]

@@ -11,7 +11,7 @@ from taupi.errors import TaupiError
 from taupi.signals.formats.files import rebatch
 from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Layout, Table, log_from_table
+from taupi.signals.mapping.tables import Layout, Table, log_from_table
 
 Part = dict[str, np.ndarray]  # some rows of every column
 

@@ -13,12 +13,12 @@ from taupi.budget import Clock, budget
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.input_files import regular_file
 from taupi.model.robot import Robot
-from taupi.signals.columns import Columns
 from taupi.signals.formats.bag_unpacking import bounded_unpacking
 from taupi.signals.formats.files import beginning, readable_source
 from taupi.signals.formats.sources import RemoteFile, Source, local_path
 from taupi.signals.log import Log, LogSource
-from taupi.signals.tables import Table, log_from_table, resolve_layout
+from taupi.signals.mapping.columns import Columns
+from taupi.signals.mapping.tables import Table, log_from_table, resolve_layout
 
 # message type -> (field with the joint names, fields that may hold the arrays: the first that exists)
 _TYPES: dict[str, tuple[str, tuple[str, ...]]] = {

@@ -55,6 +55,6 @@ def smoothed(term: Term, velocity: float) -> Term:
 
 
 def _is_smooth(term: Term) -> bool:
-    """Tell whether dry friction has a width of its own, at every joint."""
+    """Return whether dry friction has a width of its own, at every joint."""
     widths = term.velocity if isinstance(term, Coulomb) else 0.0
     return all(widths) if isinstance(widths, tuple) else bool(widths)

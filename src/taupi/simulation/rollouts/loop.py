@@ -173,7 +173,7 @@ class Loop:
         return [*ports, *self.controller.other_inputs(self.continuous), *self._external_ports(len(self.nodes))]
 
     def _motion_ports(self, rows: int) -> list[Port]:
-        """Return time and reference at so many nodes, where the law asks for them."""
+        """Return time and reference at this many nodes, where the law asks for them."""
         program, m = self.controller.program(self.continuous), self.controller.reference_size(self.n)
         wanted = {p.name for p in program.inputs} if program is not None else set()
         ports = [Port("t", (rows, 1))] if "t" in wanted else []

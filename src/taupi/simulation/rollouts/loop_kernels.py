@@ -12,7 +12,7 @@ from taupi.program.targets.cpu import Kernel
 if TYPE_CHECKING:
     from taupi.simulation.rollouts.loop import Loop
 
-FEW = 2  # up to so many roll-outs are quicker one after the other than side by side in the lanes of vectors
+FEW = 2  # up to this many roll-outs are quicker one after the other than side by side in the lanes of vectors
 
 
 class Kernels:
@@ -65,7 +65,7 @@ class _Batched:
         self._program = program
 
     def of(self, batch: int) -> Kernel:
-        """Return the kernel for so many roll-outs."""
+        """Return the kernel for this many roll-outs."""
         return self._many if batch > FEW else self._one
 
     @cached_property

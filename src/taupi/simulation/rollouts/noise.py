@@ -14,7 +14,7 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown
 
-WORDS = 4  # that one value of the counter gives, and so many normal numbers
+WORDS = 4  # that one value of the counter gives, and as many normal numbers
 _UNIT = 2.0**-53
 
 
@@ -30,7 +30,7 @@ class NoiseStreams:
         return [np.random.Philox(key=key) for key in self._keys]  # costly for many, and a GPU draws its own
 
     def draw(self, periods: int) -> np.ndarray:
-        """Return the noise of the next so many `periods`, (periods, seeds, size)."""
+        """Return the noise of the next `periods`, (periods, seeds, size)."""
         counts = -(-self._size // WORDS)
         raw = np.empty((periods, len(self._generators), counts * WORDS), dtype=np.uint64)
         for k, generator in enumerate(self._generators):

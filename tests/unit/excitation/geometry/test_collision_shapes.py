@@ -107,7 +107,7 @@ def test_geoms_of_mjcf(tmp_path):
             '<mesh filename="package://gone/a.stl"/>',
             "r.urdf, line 1: link 'arm': there is no mesh 'package://gone/a.stl'",
         ),
-        ('<mesh filename="bad.stl"/>', "bad.stl is no STL file"),
+        ('<mesh filename="bad.stl"/>', "bad.stl is not an STL file"),
         ('<mesh filename="m.stl" scale="0 0 0"/>', "m.stl: the collision mesh is smaller than 1 micrometre"),
         ('<box size="1 2"/>', "<box> size is '1 2', expected 3 numbers"),
         ('<sphere radius="0"/>', "<sphere> radius is '0', expected sizes above 0"),

@@ -77,8 +77,8 @@ def test_without_trimesh_the_remedy_is_said(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "data", "sentence"),
     [
-        ("a.stl", binary_stl(CORNERS[FACES])[:-7], "a.stl is no STL file, or is cut off"),
-        ("a.stl", b"", "a.stl is no STL file"),
+        ("a.stl", binary_stl(CORNERS[FACES])[:-7], "a.stl is not an STL file, or is cut off"),
+        ("a.stl", b"", "a.stl is not an STL file"),
         ("a.stl", binary_stl(np.zeros((0, 3, 3))), "a.stl has no triangles"),
         ("a.stl", binary_stl(np.full((1, 3, 3), np.nan)), "not finite"),
         (

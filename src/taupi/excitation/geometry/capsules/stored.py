@@ -80,7 +80,7 @@ def plan_from_text(text: str) -> Plan | None:
 
 
 def _complete(parts: list[list[Cut]]) -> bool:
-    """Tell whether parts leave nothing out: at every cut both sides are there, down to the last."""
+    """Return whether parts leave nothing out: at every cut both sides are there, down to the last."""
     if any(not cuts for cuts in parts):
         return len(parts) == 1
     first = parts[0][0]

@@ -12,7 +12,7 @@ from taupi.errors import TaupiError
 from taupi.excitation.geometry.meshes import FORMATS, others
 from taupi.input_files import read_bytes
 
-# m: the extent of a mesh below which it is no part of a robot.
+# m: the extent of a mesh below which it is not part of a robot.
 LEAST = 1e-6
 
 

@@ -22,7 +22,7 @@ def triangles(data: bytes, place: str) -> np.ndarray:
         return _text(data, place)
     if count >= 0 and len(data) > _HEAD + count * _RECORD.itemsize > _HEAD:  # some programs append a footer
         return np.frombuffer(data, _RECORD, count, _HEAD)["corners"].astype(float)
-    raise TaupiError(f"{place} is no STL file, or is cut off: {len(data)} bytes.", remedy="Export the mesh again.")
+    raise TaupiError(f"{place} is not an STL file, or is cut off: {len(data)} bytes.", remedy="Export the mesh again.")
 
 
 def _text(data: bytes, place: str) -> np.ndarray:

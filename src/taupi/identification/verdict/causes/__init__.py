@@ -29,7 +29,7 @@ TRIED = (
     "order:SwappedJoints",
     "offset:OffsetOfQByDescription",
 )
-# Those of them that cost little, since the logs need no second preparation, are looked for where there is no reason, too.
+# Those of them that cost little, since the logs need no second preparation, are looked for even without a reason.
 QUICK = ("signs:FlippedSigns", "gains:TorqueFactor", "order:SwappedJoints")
 # Those that a description points to if it explains little of a log, though the fit is good.
 CONTRADICTING = ("signs:FlippedTorques", "gravity:Mounting", "offset:OffsetOfQByDescription")

@@ -15,7 +15,7 @@ from taupi.identification.verdict.trials import Gravity, Mending, Trials
 _STANDARD = 9.81
 # Directions nearer to each other than this, in units of gravity, are the same.
 _NEAR = 0.1
-# The direction that fits best is looked for from the best so many of the six.
+# The direction that fits best is looked for from this many of the six, the best ones.
 _STARTS = 3
 ALONG: dict[str, Gravity] = {
     "+x": (1.0, 0.0, 0.0),

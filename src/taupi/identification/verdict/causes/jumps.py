@@ -1,4 +1,4 @@
-"""Values that jump: angles that were wrapped to one turn, and single values that are no measurement."""
+"""Values that jump: angles that were wrapped to one turn, and single values that are not measurements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from taupi.identification.verdict.candidate import Candidate
 from taupi.identification.verdict.trials import Mending, Trials
-from taupi.signals import rules
+from taupi.signals.checking import rules
 from taupi.signals.log import Log
 
 
@@ -22,7 +22,7 @@ def unwrapped(log: Log, joints: tuple[int, ...]) -> Log:
 
 
 def without_spikes(log: Log) -> Log:
-    """Return a log in which values that are no measurement are interpolated."""
+    """Return a log in which values that are not measurements are interpolated."""
     changed = {}
     for name, value in log.signals.items():
         mended = value.copy()

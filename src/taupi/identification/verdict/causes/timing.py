@@ -9,7 +9,7 @@ from typing import ClassVar
 from taupi.errors import TaupiError
 from taupi.identification.verdict.candidate import Candidate
 from taupi.identification.verdict.trials import Mending, Trials
-from taupi.signals.delay import without_delays
+from taupi.signals.filtering.delay import without_delays
 from taupi.signals.log import Log
 
 # A delay is looked at more closely if it would lower the cost to this share, to first order.

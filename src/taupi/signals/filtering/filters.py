@@ -12,7 +12,7 @@ import numpy as np
 
 from taupi.checks import positive, whole_number
 from taupi.errors import Argument, TaupiError
-from taupi.signals.motion_spectrum import ABOVE_ENERGY, ENERGY, GIVE_CUTOFF, MARGIN, motion_band, spectrum_of
+from taupi.signals.filtering.motion_spectrum import ABOVE_ENERGY, ENERGY, GIVE_CUTOFF, MARGIN, motion_band, spectrum_of
 
 # What remains of a filter's memory after `settle_rows` samples; blocks agree with the whole record to about this.
 _FORGOTTEN = 1e-12

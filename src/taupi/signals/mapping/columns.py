@@ -16,7 +16,7 @@ from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.input_files import parse_toml, printable, read_text
 from taupi.model.robot import Robot
 from taupi.signals.known_torque import check_known_torque
-from taupi.signals.units import DIMENSION, factor
+from taupi.signals.mapping.units import DIMENSION, factor
 
 Numbers = tuple[float, ...]
 

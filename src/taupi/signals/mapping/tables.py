@@ -13,12 +13,12 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
-from taupi.signals.columns import Channel, Columns, Motor, one_per_joint, recorded_joints, recorded_units
-from taupi.signals.floating_columns import floating_fields, recognised, written_columns
+from taupi.signals.checking.stretches import median_step
 from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
-from taupi.signals.stretches import median_step
-from taupi.signals.templates import Pick, gap_in, missing_column, next_of_template, picked_columns
-from taupi.signals.units import DIMENSION, factor, joint_unit
+from taupi.signals.mapping.columns import Channel, Columns, Motor, one_per_joint, recorded_joints, recorded_units
+from taupi.signals.mapping.floating_columns import floating_fields, recognised, written_columns
+from taupi.signals.mapping.templates import Pick, gap_in, missing_column, next_of_template, picked_columns
+from taupi.signals.mapping.units import DIMENSION, factor, joint_unit
 
 # Beside the signals, what of its mapping a file that we wrote states.
 _STORED = ("joints", "rate_hz", "known_torque", "base", "wrench", "contact")
@@ -85,7 +85,7 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
         if not columns.floating.channels:
             columns = dataclasses.replace(columns, floating=recognised(widths))
         taken = {name for channel in columns.floating.channels.values() for name in channel.columns}
-        from taupi.signals.guess import guess
+        from taupi.signals.mapping.guess import guess
 
         guessed = guess({k: v for k, v in widths.items() if k not in taken}, table.where)
         mapped = columns.channels
@@ -157,7 +157,7 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
 
 def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     """Return the mapping with the column whose header names a time, if there is exactly one."""
-    from taupi.signals.guess import parse_header
+    from taupi.signals.mapping.guess import parse_header
 
     headers = [h for h in map(parse_header, table.columns) if h is not None and h.signal == "time" and h.measured]
     if len(headers) != 1:
@@ -340,7 +340,7 @@ def _add_joint_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[
 def _delays(layout: Layout, signals: Mapping[str, np.ndarray]) -> dict[str, tuple[float, ...]]:
     """Return the delays of a log's signals that the mapping states, joint by joint in the log's order.
 
-    What the joint side is computed from hands on its delay.
+    What is computed for the joint side has the delay of what it is computed from.
     """
     channels, n = layout.columns.channels, next(iter(signals.values())).shape[1]
     stated = {k: one_per_joint(c.delay, n, f"{layout.where}: {k}.delay") for k, c in channels.items() if c.delay}

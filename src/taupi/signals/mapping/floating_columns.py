@@ -12,8 +12,8 @@ import numpy as np
 from taupi.errors import Argument, TaupiError
 from taupi.model.robot import Robot
 from taupi.signals.base_motion import BaseMotion
-from taupi.signals.columns import Channel, FloatingColumns
 from taupi.signals.log import Log
+from taupi.signals.mapping.columns import Channel, FloatingColumns
 
 # How the columns of files that we write are called, and those of other files may be: base_wx, wrench_<frame>_nx, contact_<frame>.
 _AXES = ("x", "y", "z")

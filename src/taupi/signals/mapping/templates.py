@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from taupi.errors import TaupiError, shown, unknown
-from taupi.signals.columns import Channel, Columns
+from taupi.signals.mapping.columns import Channel, Columns
 
 # Behind a gap in numbered columns, others are looked for up to this number.
 _MOST_JOINTS = 100
@@ -38,7 +38,7 @@ def picked_columns(
 
 
 def is_template(text: str) -> bool:
-    """Tell whether a text has {i}, {i:02} or {joint} in it; nothing else in braces has a meaning."""
+    """Return whether a text has {i}, {i:02} or {joint} in it; nothing else in braces has a meaning."""
     return _PLACE.search(text) is not None
 
 

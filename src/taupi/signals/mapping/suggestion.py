@@ -12,12 +12,12 @@ import numpy as np
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.settings import takes
-from taupi.signals.guess import Header, parse_header
 from taupi.signals.log import SIGNALS
+from taupi.signals.mapping.guess import Header, parse_header
+from taupi.signals.mapping.templates import gap_in
+from taupi.signals.mapping.units import DIMENSION
 from taupi.signals.read import PathLike, read_log, read_table
 from taupi.signals.reading import Reading
-from taupi.signals.templates import gap_in
-from taupi.signals.units import DIMENSION
 
 # A joint that turns farther than this from zero, rad, was most often recorded in degrees.
 _FAR = 10.0

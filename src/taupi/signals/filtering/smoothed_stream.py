@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from taupi.signals.block_filter import VALUE, Stencil, ZeroPhaseStream
-from taupi.signals.derivatives import central_stencils
-from taupi.signals.filters import checked_samples
+from taupi.signals.filtering.block_filter import VALUE, Stencil, ZeroPhaseStream
+from taupi.signals.filtering.derivatives import central_stencils
+from taupi.signals.filtering.filters import checked_samples
 from taupi.signals.log import Log
 
 # What becomes of recorded signals, by name: of each itself, its derivative and its second derivative, as far as they are named.

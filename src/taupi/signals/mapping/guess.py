@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from taupi.errors import Argument, TaupiError
-from taupi.signals.units import DIMENSION, UNITS
+from taupi.signals.mapping.units import DIMENSION, UNITS
 
 _SAY_WHICH = ("Say which: ", Argument("columns", {...}), ".")
 
@@ -50,7 +50,7 @@ _UNIT_WORDS = sorted(
     key=lambda item: -len(item[0]),
 )
 _VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m", "known"}
-_MOST_WORDS = 64  # of a header; one with more is no name of a signal
+_MOST_WORDS = 64  # of a header; one with more is not the name of a signal
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ import numpy as np
 
 from taupi.errors import Argument, Part, Spelling, TaupiError, shown
 from taupi.model.robot import Robot
-from taupi.signals import rules
+from taupi.signals.checking import rules
+from taupi.signals.checking.stretches import Stretches, mean_step
 from taupi.signals.log import Log
 from taupi.signals.log_text import summary
-from taupi.signals.stretches import Stretches, mean_step
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Finding:
     """One thing that is wrong with a log, or worth knowing.
 
     Attributes:
-        kind: What it is, such as "gap" or "dead"; `taupi.signals.rules.RULES` lists all kinds.
+        kind: What it is, such as "gap" or "dead"; `taupi.signals.checking.rules.RULES` lists all kinds.
         channel: The signal and the joint, such as "tau of j5"; empty if it concerns the whole log.
         message: One sentence for people.
         remedy: What `taupi.clean_log` does about it, as parts of a message; `rule` is the same as text.
@@ -128,7 +128,7 @@ def check_log(log: Log, robot: Robot | None = None) -> LogReport:
     Time: jitter, gaps, duplicates, steps backwards. Values: missing values, samples that repeat the one before, dead channels,
     saturation, recorded derivatives that
     disagree with the signal. Motion: standstill, joints that never move or never reverse. With a `robot`, its joint limits are
-    checked too; by default they are not. The thresholds are in `taupi.signals.rules`.
+    checked too; by default they are not. The thresholds are in `taupi.signals.checking.rules`.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(200) / 100

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from taupi.signals.filters import butterworth, checked_samples, filter_roots, settle_rows
+from taupi.signals.filtering.filters import butterworth, checked_samples, filter_roots, settle_rows
 
 # Samples that are kept of a block, if every one or every second is, and if fewer are: with smaller blocks, states cost more than
 # the block itself; with larger ones, the block's own matrix does.

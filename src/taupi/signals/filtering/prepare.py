@@ -12,16 +12,23 @@ import numpy as np
 from taupi.checks import one_of, positive
 from taupi.errors import TaupiError
 from taupi.settings import Changes, takes
-from taupi.signals import rules
-from taupi.signals.clean import clean_log
-from taupi.signals.delay import Delays, added_delays, without_delays
-from taupi.signals.derivatives import backward, central, quintic, spline
-from taupi.signals.filters import butterworth, check_cutoff, choose_cutoff, edge_rows, overlapping_pieces, settle_rows
+from taupi.signals.checking import rules
+from taupi.signals.checking.clean import clean_log
+from taupi.signals.checking.rules import EFFORTS
+from taupi.signals.checking.standstill import trim_standstill
+from taupi.signals.filtering.delay import Delays, added_delays, without_delays
+from taupi.signals.filtering.derivatives import backward, central, quintic, spline
+from taupi.signals.filtering.filters import (
+    butterworth,
+    check_cutoff,
+    choose_cutoff,
+    edge_rows,
+    overlapping_pieces,
+    settle_rows,
+)
+from taupi.signals.filtering.smoothed_stream import smoothed_stream
+from taupi.signals.filtering.smoothing import LOCAL_DERIVATIVES, Smoothing
 from taupi.signals.log import Filtering, Log
-from taupi.signals.rules import EFFORTS
-from taupi.signals.smoothed_stream import smoothed_stream
-from taupi.signals.smoothing import LOCAL_DERIVATIVES, Smoothing
-from taupi.signals.standstill import trim_standstill
 
 # Samples kept per period of the cutoff: enough for every detail that the filter leaves, few enough to be almost independent.
 PER_PERIOD = 10
@@ -131,7 +138,7 @@ class Smoother:
         if self.derivatives == "quintic":
             return quintic(value, rate, 2 * self.cutoff_hz)
         assert self.period is not None
-        from taupi.signals.periodic import fourier
+        from taupi.signals.filtering.periodic import fourier
 
         return fourier(value, rate, self.period)
 
@@ -213,7 +220,7 @@ def prepare(
     edge = edge_rows(rate, cutoff) if needs_cutoff else 0 if derivatives == "recorded" else _REACH
     refuse_short(len(log), cutoff, edge)
     if derivatives == "fourier":
-        from taupi.signals.periodic import period_of
+        from taupi.signals.filtering.periodic import period_of
 
         period = period_of(log, period)
     measured = measured_velocities(log, smoothing)
