@@ -20,7 +20,7 @@ VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
 # What tests cannot do without; peers and frameworks that some tests compare with are in the extra `test`.
 NEEDED = (
     *("pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "cloudpickle>=3", "pandas>=2.2", "pyyaml>=6"),
-    *("fsspec>=2024.2", "aiohttp>=3.9", "coverage>=7.6"),
+    *("fsspec>=2024.2", "aiohttp>=3.9", "coverage>=7.6", "mypy>=1.13", "example-robot-data>=4.3"),
 )
 PARTS = "mjcf,plot,meshes,cluster"
 

@@ -31,6 +31,14 @@ PYTHONPATH=tools .venv/bin/python -m fuzz --formats mat parquet --inputs 100000 
 
 The limits that readers keep are on the page [What reading a file may take](concepts/reading-budget.md).
 
+## Kills
+
+`make kills` ends `identify`, `simulate`, `control`, `export` and `reproduce` by SIGKILL, each at a hundred random instants
+of its run, and looks at the folder after each: there must be the old result or the new one, byte by byte, and whatever was
+half-written must be gone after the next run. Of the 500 kills of one run (`KILL_SEED=4`, a busy machine with two cores), 258
+left the old result and 242 the new one; 55 times something half-written lay beside it, and the next run removed it. Nothing
+else was seen, and nothing else in 500 with another seed.
+
 ## Counts so far
 
 This table is written by `make fuzz`, which adds to it. Failures are counted when they were found; all of them are mended since.

@@ -150,7 +150,7 @@ class _Subject:
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
     """Return a command in which an option for each field stands in place of a subject of settings, or of a group of options."""
-    hints = get_type_hints(function, include_extras=True)
+    hints = inspect.get_annotations(function, eval_str=True)  # typing's hints lose what is Annotated, in Python 3.10
     own = inspect.signature(function).parameters.values()
     parts = {p.name: _part(p.name, hints[p.name], p.default) for p in own}
     parameters = [option for part in parts.values() for option in part.options()]

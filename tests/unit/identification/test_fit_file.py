@@ -203,6 +203,7 @@ def test_what_is_no_fit_is_refused(tmp_path, text, sentence):
         lambda d: d.update(joints=3),
         lambda d: d.update(covariance=[[1.0]]),
         lambda d: d.update(prior=[1.0]),
+        lambda d: d["joints"][0].update(rows=-5),
     ],
 )
 def test_damage_is_one_sentence(tmp_path, change):
@@ -220,6 +221,13 @@ def test_bad_arguments(tmp_path):
         tp.load_fit(tmp_path)
     with pytest.raises(TaupiError, match="path is 3"):
         tp.load_fit(3)
+
+
+@pytest.mark.parametrize("key", ["rms", "relative", "r2", "noise"])
+@pytest.mark.parametrize("value", [1e308, -1e308, 1e-320, 0.0])
+def test_statistics_of_any_size_are_shown(tmp_path, key, value):
+    fit = tp.load_fit(changed(tmp_path, lambda d: d["joints"][0].update({key: value})))
+    assert "relative error" in repr(fit)
 
 
 # Files made to harm -----------------------------------------------------------------------------------------------------

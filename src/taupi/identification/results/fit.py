@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -58,6 +59,10 @@ class JointStatistics:
     relative: float
     r2: float
     noise: float
+
+    def __post_init__(self) -> None:
+        if self.rows < 0:
+            raise TaupiError(f"rows of {shown(self.name)} is {self.rows}, expected a count.")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -344,8 +349,9 @@ class Fit:
     @property
     def relative(self) -> float:
         """||tau - tau_hat|| / ||tau|| over all joints of the fitted logs."""
-        power = sum(_power(j) for j in self.joints)
-        return float(np.sqrt(sum(j.rms**2 * j.rows for j in self.joints) / power)) if power > 0 else 0.0
+        left = [j.rms * math.sqrt(j.rows) for j in self.joints]
+        power = math.hypot(*(e / j.relative for e, j in zip(left, self.joints, strict=True) if j.relative > 0))
+        return math.hypot(*left) / power if power > 0 else 0.0  # no squares: a file may state any numbers
 
     @property
     def summary(self) -> str:
@@ -374,8 +380,3 @@ class Fit:
         cells = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in rows)
         top = "".join(f"<th>{html.escape(c)}</th>" for c in head)
         return f"<table><caption>{html.escape(self.summary)}</caption><thead><tr>{top}</tr></thead><tbody>{cells}</tbody></table>"
-
-
-def _power(joint: JointStatistics) -> float:
-    """Return ||tau||^2 of a joint."""
-    return (joint.rms / joint.relative) ** 2 * joint.rows if joint.relative > 0 else 0.0

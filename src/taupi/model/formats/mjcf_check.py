@@ -71,6 +71,8 @@ _NAMES = frozenset(
 )
 _TEXEL = 18  # bytes: three colours on six sides of a cube
 _PIXEL = 4  # bytes of a picture while it is unpacked
+_VERTEX = 64  # bytes of a mesh that MuJoCo makes: the vertex, its normal, two triangles, their tree
+_LENGTHS = ("actdim", "dim", "nsample")  # numbers that an actuator or a sensor keeps
 _MOST_FOLDERS = 32
 
 
@@ -146,8 +148,11 @@ class _Check:
         elif node.tag == "size":
             counts = [n for key, text in attributes.items() if key.startswith("n") for n in _whole_numbers(text)]
             self.memory += 8 * sum(counts)
+        elif node.tag == "mesh" and "builtin" in attributes:
+            self.memory += _VERTEX * max(_whole_numbers(attributes.get("params", ""))[:2], default=0) ** 2
+        self.memory += 8 * sum(n for key in _LENGTHS if key in attributes for n in _whole_numbers(attributes[key]))
         if self.memory > budget().unpacked_bytes:
-            needed = f"{self.where} asks for {self.memory >> 20} MiB of height fields, textures or sizes"
+            needed = f"{self.where} asks for {self.memory >> 20} MiB of height fields, textures, meshes or sizes"
             raise over_budget(needed, "unpacked_bytes", f"{budget().unpacked_bytes >> 20} MiB at most")
 
     def _included(self, name: str, depth: int) -> list[Node]:
