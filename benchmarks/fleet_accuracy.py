@@ -77,7 +77,9 @@ def _correlated(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
     from scipy.signal import lfilter
 
     start = 100
-    return np.asarray(lfilter([np.sqrt(1 - 0.9**2)], [1, -0.9], rng.normal(size=(start + shape[0], shape[1])), axis=0)[start:])
+    return np.asarray(
+        lfilter([np.sqrt(1 - 0.9**2)], [1, -0.9], rng.normal(size=(start + shape[0], shape[1])), axis=0)[start:]
+    )
 
 
 class _Watched:
@@ -204,6 +206,7 @@ def lines(results: dict[str, Any], table: Callable[..., list[str]]) -> list[str]
         *table(["log of each arm", "fit", "viscous, dry, offset", "links", "torque held out"], rows),
         "",
         *table(
-            ["log of each arm", "95 % intervals that cover", f"faults found, |z| > {LIMIT:g}", "healthy arms flagged"], told
+            ["log of each arm", "95 % intervals that cover", f"faults found, |z| > {LIMIT:g}", "healthy arms flagged"],
+            told,
         ),
     ]

@@ -157,7 +157,7 @@ def identify(
     say_verdict(fit)
     print(f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}", file=sys.stderr)
     exit_if_wrong(fit, exports)
-    exit_if_many_skipped(fit)
+    exit_if_many_skipped(fit.record, len(fit.logs))
     exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
 
 

@@ -245,9 +245,7 @@ def _arm_fit(
     """
     problem, logs = rows.problem, rows.arms[k]
     number = {log: i for i, log in enumerate(logs)}
-    factors, pieces = (
-        tuple(f.at(number[f.file]) for f in rows.factors_of(k, which)) for which in (False, True)
-    )
+    factors, pieces = (tuple(f.at(number[f.file]) for f in rows.factors_of(k, which)) for which in (False, True))
     part = replace(
         problem,
         factors=factors,

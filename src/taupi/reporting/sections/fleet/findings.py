@@ -42,9 +42,14 @@ def sentence(each: Outlier) -> str:
         how = f"{each.value / each.fleet:.2g} times that of a typical arm"
     else:
         how = f"{each.value:.3g} where a typical arm has {each.fleet:.3g}"
-    since = f", seen first in {each.first_seen}" if each.first_seen else ", in no single log alone"
+    since = f", seen first in {each.first_seen}{_when(each)}" if each.first_seen else ", in no single log alone"
     sure = "certainly" if abs(each.z) > _SURE else "very likely"
     return f"{each.arm}, {joint}: {kind} is {how}{since}; {sure} not chance (z = {each.z:+.1f})."
+
+
+def _when(each: Outlier) -> str:
+    """Return when the log was recorded that shows it first, if that says more than its place among the arm's logs."""
+    return "" if each.when is None else f" (when = {each.when:g})"
 
 
 def _table(outliers: list[Outlier]) -> str:
