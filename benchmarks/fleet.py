@@ -68,7 +68,7 @@ def _scaling(folder: Path, short: bool) -> dict[str, Any]:
 
 
 def _memory(folder: Path, counts: Sequence[int]) -> dict[str, Any]:
-    """Return the peak of the driver's memory, MB, for numbers of logs: links to a few files, whose pieces arrive again and again."""
+    """Return the peak of the driver's memory, MB, for numbers of logs: links to a few files, whose pieces arrive many times."""
     originals = sorted(folder.glob("run-*.parquet"))[:ORIGINALS]
     names = [folder / f"link-{k:05d}.parquet" for k in range(max(counts))]
     for k, path in enumerate(names):
@@ -216,25 +216,25 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
     return [
         f"## {TITLE}",
         "",
-        f"**Files and workers.** {scaling['files']} Parquet files of {scaling['samples']} samples of a 7-joint arm, read and compressed by Dask's",
-        "`LocalCluster` with processes of one thread, in one process without it. Choices (cutoffs, friction) and the estimator are",
-        "the rest of the call, in the driver. Processor time is that of the workers. Parameters and their covariance are the same bits in all.",
+        f"**Files and workers.** {scaling['files']} Parquet files of {scaling['samples']} samples of a 7-joint arm, read and",
+        "compressed by Dask's `LocalCluster` with processes of one thread, and in one process without it. Choices (cutoffs,",
+        "friction) and the estimator are the rest of the call, in the driver. Processor time is that of the workers. Parameters",
+        "and their covariance are the same bits in all.",
         f"Two workers take the pass {one['pass'] / two['pass']:.2f} times as fast as one.",
         "",
         *table(heading, rows),
         "",
-        f"**The driver's memory**, scheduler included, for many such files: links to {ORIGINALS} of them, whose pieces arrive as from workers, "
-        "are merged",
-        f"and solved. It grows by {each:.0f} kB a log, so that {ALL} logs take {last['peak'] + each * (ALL - many) / 1e3:.0f} MB.",
+        f"**The driver's memory**, scheduler included, for many such files: links to {ORIGINALS} of them, whose pieces arrive as",
+        f"from workers, are merged and solved. It grows by {each:.0f} kB a log, so that {ALL} logs take",
+        f"{last['peak'] + each * (ALL - many) / 1e3:.0f} MB.",
         "",
         *table(
             ["logs", "driver's peak, MB", "before the call, MB", "call, s"],
             [[k, *(f"{r[n]:.0f}" for n in ("peak", "before", "call"))] for k, r in memory.items()],
         ),
         "",
-        "**Arms.** Pandas with a log of 12 s each: seconds of one core to solve for shared and own parameters with errors, membership and "
-        "spread, and",
-        "to read and compress the logs before that.",
+        "**Arms.** Pandas with a log of 12 s each: seconds of one core to solve for shared and own parameters with errors,",
+        "membership and spread, and to read and compress the logs before that.",
         "",
         *table(["arms", "solved, s", "logs, s"], arms),
         "",

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
+from taupi.identification.fleet.drift import Drift
 from taupi.identification.fleet.fleet_fit import Outlier
 from taupi.reporting.sections.base import cell, head, listed, number
 
 # Beyond this, chance is no explanation in a fleet of any size.
 _SURE = 6.0
+# Changes over time that are told in sentences.
+_MOST_CHANGES = 20
 
 
 class FindingsSection:
@@ -27,11 +32,13 @@ class FindingsSection:
             for arm, ratio in fleet.strangers.items()
         ]
         sentences += [sentence(each) for each in outliers]
+        sentences += [_change(each) for each in fleet.changes()[:_MOST_CHANGES]]
         return {
             "sentences": listed(sentences, "warn") if sentences else '<p class="good">No arm stands out.</p>',
             "table": _table(outliers) if outliers else "",
             "meaning": "z is the distance from a typical arm in standard deviations, those between arms and the error of the "
-            f"estimate together; above {content.limit:g} an arm is listed. “First seen” is the first log that shows it alone.",
+            f"estimate together; above {content.limit:g} an arm is listed. “First seen” is the first log that shows it alone; "
+            "“at” and “since” say when it was recorded, as given, or its place among the arm's logs, from 0.",
         }
 
 
@@ -47,9 +54,20 @@ def sentence(each: Outlier) -> str:
     return f"{each.arm}, {joint}: {kind} is {how}{since}; {sure} not chance (z = {each.z:+.1f})."
 
 
+def _change(each: Drift) -> str:
+    """Return how a parameter of an arm changed, in words."""
+    joint, _, kind = each.parameter.rpartition(".")
+    known = [value for value in each.values if np.isfinite(value)]
+    since = "" if each.since is None else f" since {each.since:g}"
+    return (
+        f"{each.arm}, {joint}: {kind} changed from {known[0]:.3g} to {known[-1]:.3g}{since}, beside the arm's own earlier logs; "
+        f"certainly not chance (z = {each.z:+.1f})."
+    )
+
+
 def _when(each: Outlier) -> str:
-    """Return when the log was recorded that shows it first, if that says more than its place among the arm's logs."""
-    return "" if each.when is None else f" (when = {each.when:g})"
+    """Return when the log was recorded that shows it first: files of different days may have the same name."""
+    return "" if each.when is None else f" (at {each.when:g})"
 
 
 def _table(outliers: list[Outlier]) -> str:
