@@ -15,7 +15,7 @@ from taupi.identification.fleet.arm_rows import FleetRows, Weighted
 from taupi.identification.fleet.arrow import solve_arrow
 
 TERMS, OWN = ("rotor", "viscous", "coulomb", "offset"), ("viscous", "coulomb", "offset")
-SETTINGS: dict[str, Any] = {"cutoff_hz": 12.0, "slow": 0.02}
+SETTINGS: dict[str, Any] = {"cutoff_hz": 12.0}
 RATE_HZ, NOISE, SPREAD = 500.0, 0.3, 0.25
 FAULT = 2.5  # times the friction of the arm
 FAULTS = ((7, 3, "coulomb"), (23, 1, "viscous"), (41, 5, "coulomb"))  # arm, joint, kind
