@@ -201,13 +201,12 @@ def draw(results: dict[str, Any], folder: Path, gpu: str) -> None:
 def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[str]:
     """Return the page's section."""
     scaling, memory = results["scaling"], results["memory"]
-    alone, one = (scaling["runs"][w] for w in ("0", "1"))
+    one = scaling["runs"]["1"]
     rows = []
     for workers, run in scaling["runs"].items():
         name = f"{workers} worker{'s' if workers != '1' else ''}" if workers != "0" else "no cluster"
-        ratio = f"{alone['pass'] / run['pass']:.2f} x"
-        rows.append([name, *(f"{run[k]:.2f}" for k in ("pass", "cpu", "call")), ratio, f"{run['peak']:.0f}", "yes"])
-    heading = ["", "pass over the files, s", "processor, s", "whole call, s", "pass, against no cluster"]
+        rows.append([name, *(f"{run[k]:.2f}" for k in ("pass", "cpu", "call")), f"{run['peak']:.0f}", "yes"])
+    heading = ["", "pass over the files, s", "processor, s", "whole call, s"]
     heading += ["driver's peak, MB", "same bits"]
     two = scaling["runs"].get("2", one)
     (few, first), (many, last) = ((int(k), v) for k, v in memory.items())
@@ -219,7 +218,8 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         f"**Files and workers.** {scaling['files']} Parquet files of {scaling['samples']} samples of a 7-joint arm, read and",
         "compressed by Dask's `LocalCluster` with processes of one thread, and in one process without it. Choices (cutoffs,",
         "friction) and the estimator are the rest of the call, in the driver. Processor time is that of the workers. Parameters",
-        "and their covariance are the same bits in all.",
+        "and their covariance are the same bits in all. Without a cluster files are decoded before the pass, workers do it in",
+        "the pass. Wall time is worth little where others use the machine, as they may have here: look at processor time.",
         f"Two workers take the pass {one['pass'] / two['pass']:.2f} times as fast as one.",
         "",
         *table(heading, rows),
