@@ -26,6 +26,15 @@ def _controller() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
+def blas_libraries() -> list[str]:
+    """Return the libraries for matrices of this process: name, version, and the processor that their kernels are for."""
+    facts = (
+        " ".join(str(each[k]) for k in ("internal_api", "version", "architecture") if each.get(k))
+        for each in _controller().info()
+    )
+    return sorted(set(facts))
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Run linear algebra on one thread inside a `with` block, and on as many as before after it.

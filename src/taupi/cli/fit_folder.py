@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -82,12 +82,12 @@ def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
             raise TaupiError(f"{shown_address(path)} is fitted and cannot be held out as well: --validate another log.")
 
 
-def exit_if_many_skipped(fit: Fit) -> None:
-    """Name logs that were left out on standard error; end with 3 if they are more than one of twenty."""
-    skipped = fit.record.get("skipped", [])
+def exit_if_many_skipped(record: Mapping[str, Any], logs: int) -> None:
+    """Name logs on standard error that a record has as left out; end with 3 if they are more than one of twenty with `logs`."""
+    skipped = record.get("skipped", [])
     for each in skipped:
         print(f"warning: {each['name']} is left out: {each['reason']}", file=sys.stderr)
-    if len(skipped) > _FEW_SKIPPED * (len(skipped) + len(fit.logs)):
+    if len(skipped) > _FEW_SKIPPED * (len(skipped) + logs):
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 

@@ -150,6 +150,9 @@ def _problem_of_pieces(
     _refuse_duplicates([p.record for p, log in zip(pieces, passes.logs, strict=True) if not isinstance(log, Log)])
     _refuse_differences(pieces, adopted)
     left_out = [f"{each.name} is left out: {each.reason}" for each in passes.skipped]
+    if len(passes.machines) > 1:
+        kinds = "; ".join(passes.machines)
+        left_out.append(f"machines of {len(passes.machines)} kinds read the logs, whose last bits may differ: {kinds}")
     problem = pooled_problem(
         inputs, plan.base, pieces, friction, choices.cutoffs, plan.preparation, [*notes, *left_out], modulated
     )
@@ -159,6 +162,7 @@ def _problem_of_pieces(
         recordings=passes.recordings,
         logs=tuple(passes.logs),
         skipped=passes.skipped,
+        machines=passes.machines,
     )
 
 

@@ -63,6 +63,7 @@ class Problem:
         springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
         cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
         skipped: Logs that were left out, since they cannot be used.
+        machines: The kinds of machines that read the logs; empty if it was this one alone.
         contact: How contact forces of a floating robot are treated, by the names of settings; None for other robots.
     """
 
@@ -87,6 +88,7 @@ class Problem:
     skipped: tuple[SkippedLog, ...] = ()
     logs: tuple[LogLike, ...] = ()
     contact: Mapping[str, Any] | None = None
+    machines: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:

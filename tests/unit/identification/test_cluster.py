@@ -153,6 +153,21 @@ def test_the_command_line_on_a_cluster(cluster, runs, here, tmp_path):
     assert np.array_equal(fit.values, tp.identify(tp.load("elbow2r"), runs, "wls").values)
 
 
+def test_few_bad_logs_are_warned_of_and_many_end_with_3(tmp_path):
+    arm, options = "elbow2r", ["--estimator", "wls", "--skip-bad", "--cutoff", "10", "--slow", "0.02"]
+    write_runs(tmp_path, 20)
+    (tmp_path / "run-bad.parquet").write_text("no log")
+    few = taupi("identify", arm, tmp_path / "run-*.parquet", *options, "-o", tmp_path / "few")
+    assert few.returncode == 0, few.stderr  # one of 21 is less than 5 %
+    assert "warning: run-bad.parquet is left out: " in few.stderr
+    logs = {f"arm-{k}": [f"run-0{k}.parquet"] for k in range(3)} | {"arm-9": ["run-bad.parquet"]}
+    (tmp_path / "fleet.toml").write_text("\n".join(f"{name} = {paths}" for name, paths in logs.items()))
+    many = taupi("fleet", arm, tmp_path / "fleet.toml", *options[2:], "-o", tmp_path / "many")
+    assert many.returncode == 3, many.stderr
+    assert "warning: run-bad.parquet is left out: " in many.stderr
+    assert (tmp_path / "many" / "fleet.json").is_file()
+
+
 def test_wrong_clients_and_options_are_refused(cluster, runs, monkeypatch, tmp_path):
     monkeypatch.setattr(cluster_client, "_CONNECT_S", 0.5)
     arm = tp.load("elbow2r")

@@ -1,5 +1,7 @@
 """Triangles: rows that come in any portions, columns that a joint does not have, standard errors by the book."""
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,14 @@ import taupi as tp
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import base_with_terms
 from taupi.identification.results.uncertainty import Stretches
-from taupi.identification.rows.factors import Compressor, append_rows, merge_stretches, stack_factors, triangle
+from taupi.identification.rows.factors import (
+    Compressor,
+    JointFactor,
+    append_rows,
+    merge_stretches,
+    stack_factors,
+    triangle,
+)
 from taupi.identification.rows.row_maker import RowMaker
 from taupi.identification.rows.samples import Samples
 from taupi.identification.solve import solve
@@ -100,3 +109,31 @@ def test_standard_errors_are_those_of_the_definition():
     assert np.allclose(covariance, inverse @ middle @ inverse, rtol=1e-8, atol=1e-8 * np.abs(covariance).max())
     freedom = stretches.freedom()
     assert (freedom > 1).all() and (freedom < len({f.stretch for f in problem.pieces})).all()
+
+
+def test_packed_factors_are_the_same_bits_and_are_used_for_many_logs():
+    rng = np.random.default_rng(0)
+    upper = np.zeros((4, 6))
+    upper[:, [0, 2, 3, 5]] = np.triu(rng.normal(size=(4, 4)))
+    for r in (upper, rng.normal(size=(3, 6)), np.zeros((2, 6)), np.zeros((0, 6))):
+        factor = JointFactor(3, 1, r, 7, 1.5, 2, 0.5)
+        packed = factor.packed()
+        assert packed.is_packed and not packed.unpacked().is_packed
+        assert np.array_equal(packed.r, r) and packed.r.shape == r.shape
+        moved = pickle.loads(pickle.dumps(packed)).at(8)
+        assert np.array_equal(moved.r, r)
+        assert (moved.file, moved.joint, moved.rows, moved.total, moved.stretch, moved.share) == (8, 1, 7, 1.5, 2, 0.5)
+    (alone,) = merge_stretches([JointFactor(3, 1, upper, 7, 1.5, 0, 0.5).packed()])
+    assert alone.is_packed and alone.stretch == -1  # and not in memory twice
+
+
+def test_factors_of_very_many_logs_are_stacked_in_parts(monkeypatch):
+    from taupi.identification.rows import factors as module
+
+    rng = np.random.default_rng(1)
+    several = [JointFactor(k, 0, np.triu(rng.normal(size=(5, 5))), 9) for k in range(40)]
+    weights = {(k, 0): 1.0 + k for k in range(40)}
+    at_once = stack_factors(several, weights)
+    monkeypatch.setattr(module, "_STACKED", 23)
+    in_parts = stack_factors(several, weights)
+    assert np.allclose(in_parts.T @ in_parts, at_once.T @ at_once, rtol=1e-12)

@@ -91,6 +91,7 @@ def test_faults_and_strangers_are_named_and_since_when(fleet, logs):
     worst = fleet.outliers()[0]
     assert (worst.arm, worst.parameter, worst.when) == (FAULTY, "elbow.coulomb", 1.0)
     assert {o.arm for o in fleet.outliers(5.0)} == {FAULTY}
+    assert [(each.arm, each.parameter) for each in fleet.changes()] == [(FAULTY, "elbow.coulomb")]
     drift = fleet.drift("elbow.coulomb")[0]
     assert drift.arm == FAULTY
     assert drift.z > 5
@@ -161,7 +162,8 @@ def test_the_command_line_and_the_report(logs, tmp_path):
     assert data["outliers"][0]["first_seen"] == "run-1.csv"
     page = (tmp_path / "by" / "report.html").read_text()
     assert f"{FAULTY}, elbow: Coulomb friction is" in page
-    assert "first seen in run-1.csv" in page
+    assert "first seen in run-1.csv (at 1)" in page
+    assert f"{FAULTY}, elbow: Coulomb friction changed from" in page
     assert f"{STRANGE} does not have the links of the others" in page
     out = re.findall(r'<g class="out"><title>([^:]+): ([\d.]+) ', page)
     assert {arm for arm, _ in out} == {each["arm"] for each in data["outliers"]}  # red dots are the arms listed above

@@ -175,3 +175,24 @@ def test_the_width_of_friction_is_found_and_its_error_counts():
         plain.append(fit.stderr[at] / known.stderr[at])
     assert np.sqrt(np.mean(np.square(z))) < 1.6  # of 24 numbers, one is at most 1.4 by chance in 99 of 100
     assert np.median(plain) > 1.1  # by as much as the width is uncertain; 1 if it did not count
+
+
+def test_errors_of_very_many_logs_are_those_of_clusters(monkeypatch):
+    """Neighbours taken together: nearly the same errors, from a few clusters in place of one for each log."""
+    from taupi.identification.results import uncertainty as module
+
+    rng = np.random.default_rng(0)
+    pieces = []
+    for file in range(300):
+        y = rng.normal(size=(12, 3))
+        tau = y @ [1.0, -2.0, 0.5] + rng.normal(size=12)
+        pieces.append(JointFactor(file, 0, np.column_stack([y, tau]), 12, float(tau.sum()), 0))
+    rows = np.vstack([f.r for f in pieces])
+    solution = solve(rows, np.zeros(3))
+    one_each = uncertainty(pieces, {}, solution.x, solution.spread)
+    monkeypatch.setattr(module, "_CLUSTERS", 60)
+    together = uncertainty(pieces, {}, solution.x, solution.spread)
+    assert module._Groups(pieces, {}, solution.x, solution.spread).information.shape[0] == 60
+    ratio = np.sqrt(np.diag(together.covariance) / np.diag(one_each.covariance))
+    assert (np.abs(ratio - 1) < 0.2).all()  # of 60 clusters, a standard error is known to 1 / sqrt(2 60) = 9 %
+    assert (together.freedom > 30).all()

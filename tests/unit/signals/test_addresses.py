@@ -3,6 +3,7 @@
 import contextlib
 import functools
 import http.server
+import socket
 import sys
 import threading
 import warnings
@@ -129,6 +130,70 @@ def test_a_silent_server_meets_our_deadline(monkeypatch):
         deadline.reading_error("there"),
     ):
         deadline.watched(threading.Event().wait, 5)
+
+
+def test_servers_that_accept_and_stay_silent_are_left_after_the_deadline(monkeypatch):
+    """Of the web and of S3: a socket that takes a connection and never sends a byte."""
+    import s3fs
+
+    monkeypatch.setattr(deadline, "DEADLINE_S", 0.5)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen(8)
+        port = listening.getsockname()[1]
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            monkeypatch.setenv(name, "anything")
+        s3fs.S3FileSystem.clear_instance_cache()  # those of other tests have another server
+        try:
+            for address in (f"http://127.0.0.1:{port}/run.csv", "s3://silent/run.csv"):
+                with pytest.raises(tp.TaupiError, match=r"run\.csv cannot be read: no answer for 0\.5 s"):
+                    tp.read_log(address)
+        finally:
+            s3fs.S3FileSystem.clear_instance_cache()
+
+
+def test_a_log_that_is_replaced_while_it_is_read_is_told(bucket, monkeypatch):
+    import s3fs
+
+    system = s3fs.S3FileSystem()
+    monkeypatch.setattr(sources, "_AHEAD", 1000)  # so that it is read in parts
+    content = ("time,q1,q2,tau1,tau2\n" + "0.01,1,2,3,4\n" * 300_000).encode()  # several megabytes
+    system.pipe_file("fleet/arm7/replaced.csv", content)
+    file = sources.RemoteFile(f"{bucket}/replaced.csv")
+    with pytest.raises(tp.TaupiError, match=r"replaced\.csv was replaced while it was read"), file.open() as stream:
+        stream.read(10)
+        system.pipe_file("fleet/arm7/replaced.csv", content[: len(content) // 2] + content[: len(content) // 2])
+        stream.seek(len(content) - 50)
+        stream.read()
+
+
+def test_what_may_not_be_read_is_told_with_what_to_check(monkeypatch):
+    with (
+        pytest.raises(tp.TaupiError, match=r"run\.csv may not be read .* AWS_ACCESS_KEY_ID"),
+        deadline.reading_error("s3://closed/run.csv"),
+    ):
+        raise PermissionError("Forbidden")
+
+
+def test_pieces_are_kept_in_a_bucket(bucket, files):
+    distributed = pytest.importorskip("dask.distributed")
+    arm = tp.load("elbow2r")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Dask and its event loop
+        cluster = distributed.LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
+        fits = [
+            tp.identify(arm, f"{bucket}/run-*.parquet", "wls", client=client, resume="s3://fleet/pieces")
+            for _ in range(2)
+        ]
+    import s3fs
+
+    kept = s3fs.S3FileSystem().ls("fleet/pieces", detail=False)
+    assert len(kept) == 2
+    assert np.array_equal(fits[0].values, fits[1].values)
+    local = tp.identify(arm, sorted(files.glob("run-*.parquet")), "wls")
+    assert np.abs(fits[0].values - local.values).max() < 1e-9 * np.abs(local.values).max()
 
 
 def test_a_server_that_never_ends_is_left(monkeypatch):

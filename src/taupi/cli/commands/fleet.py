@@ -15,6 +15,7 @@ import typer
 from taupi.cli.cluster_options import ClusterOptions
 from taupi.cli.commands.identify import OutputOption, SeedOption
 from taupi.cli.description import Description
+from taupi.cli.fit_folder import exit_if_many_skipped
 from taupi.cli.options import ForceOption, JsonOption, RobotArgument
 from taupi.cli.parsing import names
 from taupi.errors import Argument, TaupiError, shown
@@ -101,6 +102,7 @@ def fleet(
         write_folder(output, fill, force, RESULTS)
     print(texts["fleet.json"] if as_json else repr(result))
     print(f"wrote {output}; next: open {shlex.quote(str(output))}/report.html in a browser", file=sys.stderr)
+    exit_if_many_skipped(result.record, sum(len(each.log_names) for each in result.estimates.values()))
 
 
 def _file_names(arms: Iterable[str]) -> dict[str, str]:

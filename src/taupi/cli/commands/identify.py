@@ -150,7 +150,7 @@ def identify(
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
     _say(fit, exports, f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}")
     exit_if_wrong(fit, exports)
-    exit_if_many_skipped(fit)
+    exit_if_many_skipped(fit.record, len(fit.logs))
     exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
 
 

@@ -31,6 +31,21 @@ def versions() -> dict[str, str]:
     }
 
 
+def machine() -> str:
+    """Return what the last bits of a sum depend on: the processor, and the library for matrices with the kernels it chose."""
+    from taupi.threads import blas_libraries
+
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(errors="replace").splitlines() if info.exists() else []
+    name = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    return ", ".join([name or platform.processor() or platform.machine(), *blas_libraries()])
+
+
+def machines(client: Any) -> set[str]:
+    """Return the kinds of machines on which the workers run that are there now."""
+    return set(client.run(machine).values())
+
+
 def distributed() -> Any:
     """Return the module `dask.distributed`."""
     try:

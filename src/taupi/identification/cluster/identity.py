@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taupi.signals.formats.sources import address_of, identity_of_source, source_of
+from taupi.signals.formats.sources import HiddenAddress, address_of, identity_of_source, source_of
 from taupi.signals.log import Log
 from taupi.signals.read import LogLike
 
@@ -27,7 +27,10 @@ def identity_of(log: LogLike) -> str:
 
 
 def on_workers(log: LogLike) -> LogLike:
-    """Return a log as other machines find it: the absolute path of a local file, an address as it is."""
-    if isinstance(log, Log) or address_of(log) is not None:
+    """Return a log as other machines find it: the absolute path of a local file, an address that does not show its secrets."""
+    if isinstance(log, Log):
         return log
+    address = address_of(log)
+    if address is not None:
+        return HiddenAddress(address)
     return str(Path(os.fspath(log)).absolute())

@@ -6,12 +6,14 @@ lost ones are computed again, and pieces are put together by the index of their 
 
 from __future__ import annotations
 
+import uuid
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from taupi.errors import TaupiError
+from taupi.identification.cluster.client import machines
 from taupi.identification.cluster.identity import identity_of, on_workers
 from taupi.identification.cluster.piece_store import PieceStore
 from taupi.identification.rows.on_demand import OnDemand
@@ -24,6 +26,13 @@ from taupi.signals.log import Log
 from taupi.signals.read import LogLike
 from taupi.threads import keep_freed_memory, return_free_memory
 
+# A result that is ready is fetched within so long, s; one that a dying worker took with it is computed anew.
+_FETCH_S = 60.0
+# What became of a task without a result: it went with a worker, or too many workers died of it.
+_LOST, _KILLED = object(), object()
+# The first attempt at a log that is alone, in keys.
+_ALONE = 1000
+
 
 class ClusterPasses:
     """Passes over logs by the workers of a cluster. The logs are opened here only if somebody asks for their recordings."""
@@ -35,6 +44,7 @@ class ClusterPasses:
             log for k, log in enumerate(opened.logs) if k in opened.sources or log_name(log) not in bad
         ]
         self.skipped = opened.skipped
+        self.machines: tuple[str, ...] = ()
         self._plan: Plan | None = None
 
     @property
@@ -48,7 +58,9 @@ class ClusterPasses:
         """Return the pieces of all logs by a plan, in the order of the logs."""
         self._plan = plan
         identities = [identity_of(log) for log in self.logs]
+        before = machines(self._client)
         outcomes = self._outcomes(plan, identities)
+        self.machines = tuple(sorted(before | machines(self._client)))
         bad = [(log, o) for log, o in zip(self.logs, outcomes, strict=True) if isinstance(o, TaupiError)]
         if bad and (not self._skip_bad or len(bad) == len(outcomes)):
             raise bad[0][1]
@@ -59,37 +71,67 @@ class ClusterPasses:
 
     def _outcomes(self, plan: Plan, identities: Sequence[str]) -> list[Piece | TaupiError]:
         """Return the piece of each log, or the error that its task ended with: those stored before, and new ones."""
-        from dask.distributed import as_completed
-
         results: dict[int, Piece | TaupiError] = {}
         if self._store is not None:
             results |= self._store.read_all(plan, identities)
         missing = [k for k in range(len(self.logs)) if k not in results]
-        shipped = self._client.submit(_itself, plan, key=f"taupi-plan-{plan.fingerprint}", pure=False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # logs in memory are large, and have to travel
-            futures = self._submitted(plan, shipped, identities, missing)
-        try:
-            with counted("logs", len(futures)) as count:
-                for future in as_completed(list(futures)):
-                    k = futures[future]
-                    results[k] = outcome = _outcome(future, log_name(self.logs[k]))
-                    future.release()
-                    if self._store is not None and isinstance(outcome, Piece):
-                        self._store.write(plan, identities[k], outcome)
-                    if isinstance(outcome, TaupiError) and not self._skip_bad:
-                        raise outcome
-                    count(1)
-        finally:
-            self._client.cancel([future for future in futures if not future.done()], force=True)
-            del shipped
+        # Another call, or another driver, may have the same plan and logs: its tasks are not ours to cancel.
+        call = uuid.uuid4().hex[:8]
+        shipped = self._client.submit(_itself, plan, key=f"taupi-plan-{plan.fingerprint}-{call}", pure=False)
+
+        def submitted(k: int, attempt: int) -> Any:
+            # The key says what is computed, so that a task that is lost is the same again.
+            key = f"taupi-piece-{plan.fingerprint}-{identities[k]}-{k}-{call}-{attempt}"
+            return self._client.submit(piece_task, on_workers(self.logs[k]), shipped, key=key)
+
+        def keep(k: int, outcome: Piece | TaupiError) -> None:
+            results[k] = outcome
+            if self._store is not None and isinstance(outcome, Piece):
+                self._store.write(plan, identities[k], outcome)
+            if isinstance(outcome, TaupiError) and not self._skip_bad:
+                raise outcome
+            count(1)
+
+        with counted("logs", len(missing)) as count:
+            # A worker that dies may have had other logs in its hands, which are not to blame: now each is alone.
+            for k in self._kept(missing, submitted, keep):
+                if self._kept([k], submitted, keep, first=_ALONE):
+                    keep(k, _deadly(log_name(self.logs[k])))
         return [results[k] for k in range(len(self.logs))]
 
-    def _submitted(self, plan: Plan, shipped: Any, identities: Sequence[str], logs: Sequence[int]) -> dict[Any, int]:
-        """Return the index of the log of each task; its key says what it computes, so that one that is lost is the same again."""
-        name = f"taupi-piece-{plan.fingerprint}"
-        keys = {k: f"{name}-{identities[k]}-{k}" for k in logs}
-        return {self._client.submit(piece_task, on_workers(self.logs[k]), shipped, key=keys[k]): k for k in logs}
+    def _kept(
+        self,
+        logs: Sequence[int],
+        submitted: Callable[[int, int], Any],
+        keep: Callable[[int, Piece | TaupiError], object],
+        first: int = 0,
+    ) -> list[int]:
+        """Hand the outcome of the task of each log to `keep`, as they come; return the logs whose workers died too often.
+
+        `submitted` starts the task of a log, which has the number of the attempt in its key; the `first` has that number.
+        """
+        from dask.distributed import as_completed
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # logs in memory are large, and have to travel
+            futures = {submitted(k, first): (k, first) for k in logs}
+        completed, killed = as_completed(list(futures)), list[int]()
+        try:
+            for future in completed:
+                k, attempt = futures.pop(future)
+                outcome = _outcome(future)
+                future.release()
+                if outcome is _LOST:
+                    again = submitted(k, attempt + 1)
+                    futures[again] = k, attempt + 1
+                    completed.add(again)
+                elif outcome is _KILLED:
+                    killed.append(k)
+                else:
+                    keep(k, outcome)
+        finally:
+            self._client.cancel(list(futures), force=True)
+        return sorted(killed)
 
 
 def _itself(plan: Plan) -> Plan:
@@ -106,22 +148,30 @@ def piece_task(log: LogLike, plan: Plan) -> Piece:
         return_free_memory()
 
 
-def _outcome(future: Any, name: str) -> Piece | TaupiError:
-    """Return the result of a task, or the error that it ended with, as one of the user's input if that is what it is."""
+def _outcome(future: Any) -> Any:
+    """Return the result of a task, the error that it ended with if that is one of the user's input, or what became of it.
+
+    It is lost if it does not come: the worker that had it died before it could be fetched, and nobody computes it again.
+    """
     from dask.distributed import CancelledError, KilledWorker
 
     try:
-        piece: Piece = future.result()
-        return piece
+        return future.result(timeout=_FETCH_S)
     except TaupiError as error:
         return error
+    except TimeoutError:
+        return _LOST
     except KilledWorker:
-        return TaupiError(
-            f"{name}: every worker that was given this log died.",
-            remedy="Give workers more memory, or look at the log alone: taupi identify ... on one machine.",
-        )
+        return _KILLED
     except (CancelledError, OSError) as error:
         raise TaupiError(f"The cluster was lost: {error}.", remedy="Start again; finished logs are kept.") from None
+
+
+def _deadly(name: str) -> TaupiError:
+    return TaupiError(
+        f"{name}: every worker that was given this log died.",
+        remedy="Give workers more memory, or look at the log alone: taupi identify ... on one machine.",
+    )
 
 
 def _with_path(piece: Piece, log: LogLike) -> Piece:

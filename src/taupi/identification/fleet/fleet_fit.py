@@ -145,6 +145,14 @@ class Fleet(Mapping[str, Fit]):
         ]
         return sorted(rows, key=lambda each: -abs(each.z))
 
+    def changes(self, limit: float = 5.0) -> list[Drift]:
+        """Return parameters that changed over the logs of an arm: slopes above `limit` (5) standard errors, clearest first.
+
+        An arm's own earlier logs tell a fault better than other arms do: friction differs from arm to arm.
+        """
+        rows = [each for name in self.own for each in self.drift(name) if abs(each.z) > limit]
+        return sorted(rows, key=lambda each: -abs(each.z))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data; the fits are in files of their own."""
         return {

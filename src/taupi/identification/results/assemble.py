@@ -78,7 +78,7 @@ def assemble(
             *notes,
         ),
         logs=problem.records,
-        record=fit_record(problem.robot, problem.seed) | _skipped_record(problem),
+        record=fit_record(problem.robot, problem.seed) | _reading_record(problem),
         prior=problem.prior,
         cutoffs=problem.cutoffs,
         shifts=moved,
@@ -125,9 +125,10 @@ def fit_record(robot: Robot, seed: int) -> dict[str, Any]:
     return {"version": __version__, "robot": robot.name, "fingerprint": robot.fingerprint, "seed": seed}
 
 
-def _skipped_record(problem: Problem) -> dict[str, Any]:
-    """Return the record of logs that were left out, if there are any."""
-    return {"skipped": [asdict(each) for each in problem.skipped]} if problem.skipped else {}
+def _reading_record(problem: Problem) -> dict[str, Any]:
+    """Return the record of logs that were left out, and of the kinds of machines of a cluster, if there are any."""
+    record: dict[str, Any] = {"skipped": [asdict(each) for each in problem.skipped]} if problem.skipped else {}
+    return record | ({"machines": list(problem.machines)} if problem.machines else {})
 
 
 def _shape_covariance(problem: Problem) -> np.ndarray:

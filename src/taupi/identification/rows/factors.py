@@ -27,13 +27,13 @@ class JointFactor:
     """R (k, b + 1), k <= b + 1, with |Y x - tau|^2 = |R (x, -1)|^2 over the rows of one joint in one file.
 
     `rows` is their number, `total` the sum of their tau; `stretch` is the index of the stretch of time, -1 for the whole file.
-    `share` is how many independent samples a row is worth: filtered rows are 2 B / rate, with B the noise bandwidth. R may be kept
-    packed, without its zeros; each use then unpacks it.
+    `share` is how many independent samples a row is worth: filtered rows are 2 B / rate, with B the noise bandwidth.
+    R may be kept packed, without its zeros; each use then unpacks it.
     """
 
     file: int
     joint: int
-    r: PackedRowsField = PackedRowsField()
+    r: PackedRowsField = PackedRowsField()  # noqa: RUF009 - a descriptor
     rows: int = 0
     total: float = 0.0
     stretch: int = -1

@@ -33,7 +33,7 @@ class PackedRows:
     @classmethod
     def of(cls, rows: np.ndarray) -> PackedRows:
         """Return rows (k, b) packed."""
-        columns = rows.any(axis=0)
+        columns = np.asarray(rows.any(axis=0))
         dense = rows[:, columns]
         upper = _upper(*dense.shape)
         is_upper = not dense[~upper].any()

@@ -69,10 +69,12 @@ class Passes(Protocol):
         logs: The logs, as they were given.
         recordings: The logs, ready to be read again.
         skipped: The logs that are left out.
+        machines: The kinds of machines that read the logs; empty if it is this one alone.
     """
 
     logs: Sequence[LogLike]
     skipped: tuple[SkippedLog, ...]
+    machines: tuple[str, ...]
 
     @property
     def recordings(self) -> Sequence[Recording]:
@@ -92,6 +94,7 @@ class LocalPasses:
         self._recordings = list(recordings)
         self.logs: Sequence[LogLike] = [opened.logs[k] for k in opened.sources]
         self.skipped = opened.skipped
+        self.machines: tuple[str, ...] = ()
 
     @property
     def recordings(self) -> Sequence[Recording]:

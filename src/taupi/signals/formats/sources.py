@@ -77,6 +77,17 @@ def shown_address(path: str | os.PathLike[str]) -> str:
     return f"{parts.scheme}://{host}{parts.path}" + (f"?{parts.query}" if query_allowed and parts.query else "")
 
 
+class HiddenAddress(str):
+    """An address that is shown without what may be secret in it: workers print the arguments of a task that fails.
+
+    >>> HiddenAddress("https://host/run.csv?signature=abc")
+    'https://host/run.csv'
+    """
+
+    def __repr__(self) -> str:
+        return repr(shown_address(str(self)))
+
+
 def file_name(path: str | os.PathLike[str]) -> str:
     """Return the name of a file, without its folder and whatever follows it in an address."""
     return Path(shown_address(path)).name

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
+
+from taupi.identification.fleet.drift import Drift
 from taupi.identification.fleet.fleet_fit import Outlier
 from taupi.reporting.sections.base import cell, head, listed, number
 
@@ -18,6 +21,8 @@ _KINDS = {
     "curve": "the curve of friction",
     "offset": "the offset",
 }
+# Changes over time that sentences describe, at most.
+_MOST_CHANGES = 20
 
 
 class FindingsSection:
@@ -36,11 +41,13 @@ class FindingsSection:
             for arm, ratio in fleet.strangers.items()
         ]
         sentences += [sentence(each) for each in outliers]
+        sentences += [_change(each) for each in fleet.changes()[:_MOST_CHANGES]]
         return {
             "sentences": _verdict(sentences),
             "table": _table(outliers) if outliers else "",
             "meaning": "z is the distance from a typical arm in standard deviations, those between arms and the error of the "
-            f"estimate together; above {content.limit:g} an arm is listed. “First seen” is the first log that shows it alone.",
+            f"estimate together; above {content.limit:g} an arm is listed. “First seen” is the first log that shows it alone; "
+            "“at” and “since” say when it was recorded, as given, or its place among the arm's logs, from 0.",
         }
 
 
@@ -51,7 +58,7 @@ def sentence(each: Outlier) -> str:
         how = f"{each.value / each.fleet:.2g} times that of a typical arm"
     else:
         how = f"{each.value:.3g} where a typical arm has {each.fleet:.3g}"
-    since = f", first seen in {each.first_seen}" if each.first_seen else ", in no single log alone"
+    since = f", first seen in {each.first_seen}{_when(each)}" if each.first_seen else ", in no single log alone"
     sure = "certainly" if abs(each.z) > _SURE else "very likely"
     return f"{each.arm}, {joint}: {_KINDS.get(kind, kind)} is {how}{since}; {sure} not by chance (z = {each.z:+.1f})."
 
@@ -62,6 +69,22 @@ def _verdict(sentences: list[str]) -> str:
         return '<div class="verdict"><b>Good: no arm stands out.</b></div>'
     count = f"{len(sentences)} findings" if len(sentences) > 1 else "One finding"
     return f'<div class="verdict doubtful"><b>{count}:</b>{listed(sentences)}</div>'
+
+
+def _change(each: Drift) -> str:
+    """Return how a parameter of an arm changed, in words."""
+    joint, _, kind = each.parameter.rpartition(".")
+    known = [value for value in each.values if np.isfinite(value)]
+    since = "" if each.since is None else f" since {each.since:g}"
+    return (
+        f"{each.arm}, {joint}: {_KINDS.get(kind, kind)} changed from {known[0]:.3g} to {known[-1]:.3g}{since}, "
+        f"beside the arm's own earlier logs; certainly not by chance (z = {each.z:+.1f})."
+    )
+
+
+def _when(each: Outlier) -> str:
+    """Return when the log was recorded that shows it first: files of different days may have the same name."""
+    return "" if each.when is None else f" (at {each.when:g})"
 
 
 def _table(outliers: list[Outlier]) -> str:
