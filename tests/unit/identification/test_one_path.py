@@ -98,13 +98,13 @@ def test_a_setting_and_its_subject_together_are_refused(folder):
 
 def test_a_log_is_read_and_prepared_once_for_a_fit_and_its_report(folder, monkeypatch):
     """The trials of a verdict, which smooth short beginnings with mistakes undone, are counted apart."""
-    from taupi.identification import identify as verb
     from taupi.identification.identify import fit_inputs
     from taupi.identification.inputs import FitInputs
     from taupi.identification.results.verdict import Verdict
     from taupi.identification.rows import block_source, recording
+    from taupi.identification.verdict import judge
 
-    monkeypatch.setattr(verb, "judge", lambda fit, problem: Verdict())
+    monkeypatch.setattr(judge, "judge", lambda fit, problem: Verdict())
     read, smoothed = [], []
     real_read, real_smooth = block_source.read_log, recording.smooth_blocks
     monkeypatch.setattr(block_source, "read_log", lambda *a, **k: read.append(a) or real_read(*a, **k))

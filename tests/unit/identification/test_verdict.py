@@ -163,7 +163,7 @@ def test_a_smoothed_motion_is_changed_as_a_recorded_one(arm, log, monkeypatch):
     """Exchanging, turning and shifting commute with filters: the oracle is the change of the log before it is prepared."""
     problems = []
     monkeypatch.setattr(
-        "taupi.identification.identify.judge", lambda fit, problem: problems.append(problem) or Verdict()
+        "taupi.identification.verdict.judge.judge", lambda fit, problem: problems.append(problem) or Verdict()
     )
     judged(arm[0], log)
     trials = Trials(problems[0], heads_of(problems[0].recordings))
