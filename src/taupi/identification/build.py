@@ -15,7 +15,7 @@ from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.motion_facts import joint_facts
 from taupi.identification.equations import Equations
-from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.friction.dry_friction import friction_notes
 from taupi.identification.friction.fitted_terms import (
     base_with_terms,
     coupled_directions,
@@ -287,7 +287,7 @@ def _problem(
             *notes,
             *(f"{log.record.name}: {note}" for log in logs for note in log.record.notes),
             *_elastic_notes(base),
-            *_friction_notes(base, logs[0].record.least_speeds),
+            *friction_notes(base, logs[0].record.least_speeds),
             *_known_torque_notes(logs),
             *_gain_notes(logs),
         ),
@@ -434,21 +434,3 @@ def _elastic_notes(base: BaseParameters) -> list[str]:
     from taupi.identification.springs.notes import elastic_notes
 
     return elastic_notes(base)
-
-
-def _friction_notes(base: BaseParameters, least_speeds: Sequence[float]) -> list[str]:
-    """Return notes on the model of dry friction at low speed."""
-    plan, notes = friction_plan(base), []
-    parts = list(zip(plan.owners, plan.widths, plan.distances, strict=True))
-    smooth = [f"{owner} {v:.3g}" for owner, v, d in parts if v and not d]
-    if smooth:
-        notes.append(f"dry friction is tanh(qd / v), v in rad/s or m/s: {', '.join(smooth)}")
-    dahl = [f"{owner} {d:.3g}" for owner, _, d in parts if d]
-    if dahl:
-        notes.append(
-            f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(dahl)}"
-        )
-    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, least_speeds, strict=True) if v]
-    if pairs:
-        notes.append(f"rows slower than this are left out (rad/s, m/s): {', '.join(pairs)}")
-    return notes

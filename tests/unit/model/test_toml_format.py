@@ -259,7 +259,7 @@ DH = '[robot]\nconvention = "classic"\n[[joint]]\n'
         ('[robot]\ntip = "nose"\n[[joint]]', "No frame 'nose'"),
         ("[[joint]]\norigin = { rpy = [1, 2] }", "expected three angles"),
         ("[[joint]]\norigin = { rpy = [0, 0, 0], quaternion = [1, 0, 0, 0] }", "state the rotation once"),
-        ("[[joint]]\norigin = { quaternion = [0, 0, 0, 0] }", "no rotation"),
+        ("[[joint]]\norigin = { quaternion = [0, 0, 0, 0] }", "is zero, which is not a rotation"),
         ("[[joint]]\naxis = [0, 0, 0]", "no direction"),
         ("[[joint]]\naxis = { a = 1, b = 2, c = 3 }", "expected 3 numbers"),
         ("joint = 1", "is 1, expected a list of tables"),

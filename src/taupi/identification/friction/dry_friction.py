@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -154,3 +155,21 @@ def transmitted(base: BaseParameters) -> np.ndarray:
 def _regressor(base: BaseParameters) -> Program:
     """Return Y_b, the same object for every log of a robot."""
     return base.regressor()
+
+
+def friction_notes(base: BaseParameters, least_speeds: Sequence[float]) -> list[str]:
+    """Return notes on the model of dry friction at low speed; `least_speeds` are those below which rows are left out."""
+    plan, notes = friction_plan(base), []
+    parts = list(zip(plan.owners, plan.widths, plan.distances, strict=True))
+    smooth = [f"{owner} {v:.3g}" for owner, v, d in parts if v and not d]
+    if smooth:
+        notes.append(f"dry friction is tanh(qd / v), v in rad/s or m/s: {', '.join(smooth)}")
+    dahl = [f"{owner} {d:.3g}" for owner, _, d in parts if d]
+    if dahl:
+        notes.append(
+            f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(dahl)}"
+        )
+    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, least_speeds, strict=True) if v]
+    if pairs:
+        notes.append(f"rows slower than this are left out (rad/s, m/s): {', '.join(pairs)}")
+    return notes
