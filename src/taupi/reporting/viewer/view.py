@@ -186,9 +186,12 @@ class View:
         M = self._mass(self.q)
         torques = ", ".join(f"{v:.3g}" for v in np.round(self._torque(), 9) + 0.0)
         kinds = {joint.prismatic for joint in self._robot.driving_joints}
-        unit = "N m or N" if len(kinds) > 1 else "N" if True in kinds else "N m"
+        unit, inertia = (
+            ("N m or N", "kg m² or kg") if len(kinds) > 1 else ("N", "kg") if True in kinds else ("N m", "kg m²")
+        )
         lines = [f"τ {'to hold still' if self._tau is None else 'of the motion'}, {unit}: {torques}"]
-        lines += [f"M, diagonal: {', '.join(f'{v:.3g}' for v in np.diag(M))}", f"cond(M): {np.linalg.cond(M):.3g}"]
+        diagonal = ", ".join(f"{v:.3g}" for v in np.diag(M))
+        lines += [f"M, diagonal, {inertia}: {diagonal}", f"cond(M): {np.linalg.cond(M):.3g}"]
         if self._felt.visible:
             masses = self._around.tip_masses(self.q)[0]
             lines.append(f"mass felt at the tip: {', '.join(f'{v:.3g}' for v in masses[::-1])} kg")
