@@ -1,7 +1,7 @@
 # %% [markdown]
 # # An arm that learns while it moves
 #
-# Slotine and Li's law starts with a third of the true masses. Beside it the same law whose estimate is held.
+# Slotine and Li's law starts with a third of the true masses. Beside it is the same law with its estimate held.
 
 # %%
 import numpy as np
@@ -20,5 +20,5 @@ assert np.abs(runs["learns"].error[-2000:]).max() < 0.1 * np.abs(runs["held"].er
 tp.plot(runs["learns"])
 
 # %% [markdown]
-# `tp.report(list, "page.html")` compares laws on a page with a film of the arm, and `tp.emit_controller(law, ...)` writes the law
-# as C.
+# `tp.report(list, "page.html")` compares laws on a page with an animation of the arm, and `tp.emit_controller(law, ...)`
+# writes the law as C.

@@ -30,4 +30,4 @@ for name, motion in motions.items():
     print(f"{name}: {keep.certificate(motion).sentence}")
 
 # %% [markdown]
-# `tp.excite` keeps clear by itself wherever it knows the geometry: [Keep clear](../howto/clearance.md).
+# `tp.excite` keeps clear automatically if it knows the geometry: [Keep clear](../howto/clearance.md).

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # Derivatives of anything
 #
-# The derivative of a program is another program, exact and compiled: here how the torque that holds an arm changes with its pose.
+# The derivative of a program is another program, exact and compiled. Here: how the torque that holds an arm
+# changes with its pose.
 
 # %%
 import numpy as np

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Joints with springs
 #
-# A harmonic drive gives way: motors and links move apart. The arm of Zollo and others, both sides simulated.
+# A harmonic drive yields, so motors and links move apart. The arm of Zollo et al., with both sides simulated.
 
 # %%
 import numpy as np

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Take it elsewhere
 #
-# Any program as source that needs nothing of this package: C, NumPy, MATLAB and CUDA, a ROS 2 package, an FMU for Simulink.
+# Any program as source that does not need this package: C, NumPy, MATLAB and CUDA, a ROS 2 package, an FMU for Simulink.
 
 # %%
 import matplotlib.pyplot as plt
@@ -32,7 +32,7 @@ assert abs(module["M"](q) - programs["mass_matrix"](q)).max() < 1e-12
 print("\n".join(programs["mass_matrix"].c().splitlines()[:12]))
 
 # %% [markdown]
-# An adaptive controller as a package for ROS 2, with a test of its own:
+# An adaptive controller as a package for ROS 2, with its own test:
 
 # %%
 law = tp.SlotineLi(puma, Lambda=5.0, K=20.0, Gamma_inv=1.0)

@@ -1,7 +1,8 @@
 # %% [markdown]
 # # A motion that excites
 #
-# Six seconds that tell most about an arm, within limits of position, velocity, acceleration and torque that hold at all times.
+# Six seconds that reveal the most about an arm, within limits of position, velocity, acceleration and torque that
+# hold at all times.
 
 # %%
 import numpy as np
@@ -19,5 +20,5 @@ assert np.abs(qd).max() <= 2.0 and np.abs(q).max() <= 1.5
 tp.plot(plan)
 
 # %% [markdown]
-# `tp.report(plan, "motion.html")` shows it with a film of the arm and the proofs; `plan.write("folder")` writes it for
+# `tp.report(plan, "motion.html")` shows it with an animation of the arm and the proofs; `plan.write("folder")` writes it for
 # controllers.

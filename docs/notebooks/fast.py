@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Fast
 #
-# One text of each algorithm, compiled for the vector unit: a regressor of a Panda takes microseconds.
+# One source for each algorithm, compiled for the vector unit: a regressor of a Panda takes microseconds.
 
 # %%
 import time
@@ -20,7 +20,7 @@ print(f"{len(q)} regressors of {W.shape[1]} x {W.shape[2]} in {1000 * (time.perf
 Y
 
 # %% [markdown]
-# The larger the batch, the less a sample costs, until writing the result to memory takes longest:
+# The larger the batch, the less a sample costs, until writing the result to memory dominates:
 
 # %%
 figure, axes = plt.subplots(figsize=(7, 3), layout="constrained")

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Feel a push without a sensor
 #
-# What the motors' torque does not explain comes from outside: a momentum observer tells when and how hard somebody pushes.
+# What the motors' torque does not explain comes from outside: a momentum observer says when and how hard somebody pushes.
 
 # %%
 import matplotlib.pyplot as plt
@@ -41,6 +41,6 @@ axes.legend()
 axes.grid(alpha=0.3)
 
 # %% [markdown]
-# Grey is when somebody pushed with 5 N at the tip, dashed what that is at the joints. Thresholds that keep false alarms
+# Grey marks the push of 5 N at the tip; the dashed line is its torque at the joints. Thresholds that keep false alarms
 # rare, and where the push
 # came from: [Feel a touch](../tutorials/feel-a-touch.md).

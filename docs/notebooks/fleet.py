@@ -1,7 +1,7 @@
 # %% [markdown]
 # # A fleet of arms
 #
-# Eight arms of one kind share their links and have friction of their own: fitted together, the one with a worn elbow stands out.
+# Eight arms of one kind have the same links but different friction: fitted together, the one with a worn elbow stands out.
 
 # %%
 import numpy as np

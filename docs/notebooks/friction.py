@@ -38,5 +38,5 @@ axes[1].grid(alpha=0.3)
 fit
 
 # %% [markdown]
-# Dots beyond the line are the share of the load, larger at the shoulder, which carries more. Which term stands for what,
+# Dots beyond the line are the share of the load, larger at the shoulder, which carries more. What each term means,
 # and how each is found: [Choose the friction of a joint](../howto/friction.md).

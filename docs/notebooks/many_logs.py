@@ -1,8 +1,8 @@
 # %% [markdown]
 # # More logs than fit into memory
 #
-# A log is compressed to a small piece where it was recorded; the fit of all pieces is the fit of all logs, and the more
-# there are, the surer it is.
+# A log is compressed to a small piece where it was recorded; the fit of all pieces is the fit of all logs,
+# and it gets more precise the more there are.
 
 # %%
 import matplotlib.pyplot as plt

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # An arm of your own
 #
-# From a Denavit-Hartenberg table to a robot: its card, its picture, its torque over a whole batch of motions.
+# From a Denavit-Hartenberg table to a robot: its summary, its picture, its torque over a whole batch of motions.
 
 # %%
 import numpy as np

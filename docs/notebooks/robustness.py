@@ -1,7 +1,7 @@
 # %% [markdown]
 # # How robust is a law?
 #
-# No arm is its model: 128 arms whose links differ by a third, under a law that trusts the model and one that learns.
+# No arm equals its model: 128 arms whose links differ by a third, under a law that trusts the model and one that learns.
 
 # %%
 import matplotlib.pyplot as plt
@@ -28,4 +28,4 @@ axes.grid(alpha=0.3)
 study
 
 # %% [markdown]
-# On a GPU it is a hundred thousand arms in seconds: [Ask how robust a control law is](../howto/robustness.md).
+# On a GPU, a hundred thousand arms take seconds: [Ask how robust a control law is](../howto/robustness.md).

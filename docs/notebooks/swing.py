@@ -15,7 +15,7 @@ run
 tp.plot(run)
 
 # %% [markdown]
-# A thousand of them at once, from other starts:
+# A thousand of them at once, from different starts:
 
 # %%
 starts = np.random.default_rng(0).uniform(-1, 1, (1000, 2))

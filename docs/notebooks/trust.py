@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Trust a fit, or not
 #
-# Least squares answers whatever the log holds. Here a log in degrees: the verdict says that it is wrong, and why.
+# Least squares gives an answer whatever the log contains. Here is a log in degrees: the verdict says that it is wrong, and why.
 
 # %%
 import warnings

@@ -42,5 +42,5 @@ axes.legend(loc="upper right", bbox_to_anchor=(1, 0.9))
 axes.grid(alpha=0.3)
 
 # %% [markdown]
-# What is learnt while a joint moves one way says little of the other way, hence the bumps. Tracker, observer and estimator
+# What is learnt while a joint moves one way says little about the other way, hence the bumps. Tracker, observer and estimator
 # are written as C, too: [Run a model beside the robot](../howto/online.md).

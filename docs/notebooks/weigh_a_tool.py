@@ -27,7 +27,7 @@ assert abs(load.mass - 1.2) < 3 * load.stderr.mass
 load
 
 # %% [markdown]
-# What the arm without a tool would need beside what was measured: the difference is the tool.
+# The torque that the arm would need without a tool, beside the measured torque: the difference is the tool.
 
 # %%
 tp.plot(fit.validate(loaded))

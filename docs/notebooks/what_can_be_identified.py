@@ -1,8 +1,8 @@
 # %% [markdown]
 # # What can be identified
 #
-# Of sixty parameters of a PUMA 560 the torque shows thirty-six combinations: found without rounding, so that no tolerance
-# decides.
+# The torque of a PUMA 560 reveals thirty-six combinations of its sixty parameters, found without rounding,
+# so no tolerance decides.
 
 # %%
 import matplotlib.pyplot as plt
@@ -25,7 +25,7 @@ axes.grid(which="minor", axis="x", color="0.9", lw=0.4)
 base
 
 # %% [markdown]
-# The regressor of the base has full rank, and the condition of a motion says how well it would tell them.
+# The base regressor has full rank, and the condition of a motion says how well it determines the base parameters.
 
 # %%
 t = np.linspace(0, 10, 2000)[:, None]

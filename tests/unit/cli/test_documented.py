@@ -41,7 +41,7 @@ def test_every_option_has_help_and_every_command_examples(name):
 
 @pytest.mark.parametrize("code", ExitCode)
 def test_every_exit_code_is_on_the_page(code):
-    assert f"\n| {code.value} | " in PAGE.partition("## How it ends")[2]
+    assert f"\n| {code.value} | " in PAGE.partition("## Exit codes")[2]
 
 
 def test_commands_use_public_names_that_have_not_moved():
