@@ -1149,16 +1149,16 @@ def robustness(
     every: int = 1,
     horizon: Horizon | None = None,
 ) -> RobustnessStudy:
-    """Return a RobustnessStudy: arms whose links are not those that control laws believe, simulated, and what became of them.
+    """Return a RobustnessStudy: simulated arms whose links differ from the model in the control laws, and how they performed.
 
-    `robot`: what the laws believe. The arms have links that differ from its own at random, and can exist.
+    `robot`: the model in the laws. The links of the arms differ from it at random, and are physically possible.
     `laws`: by default PD with gravity, computed torque and Slotine and Li's law, each with its default gains.
-    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at a frequency of its own.
+    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at its own frequency.
     `roll_outs`: how many arms.
     `spread`: how much their parameters differ, as a share.
     `within`: the rms error in the last fifth of the time, rad or m, below which a roll-out counts as converged, at every joint.
-    `seed`: of the arms and where they start, up to 0.1 rad (or m) beside the reference.
-    `threads` and `device`: as in `simulate_many`; on a GPU a hundred thousand roll-outs are a matter of minutes.
+    `seed`: seed of the arms and of their initial positions, up to 0.1 rad (or m) from the reference.
+    `threads` and `device`: as in `simulate_many`; on a GPU a hundred thousand roll-outs take minutes.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 
