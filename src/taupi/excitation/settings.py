@@ -186,7 +186,7 @@ class Search(Settings):
 
     Attributes:
         starts: Random motions that are improved one after the other, of which the best is kept.
-        seed: Of whatever is random.
+        seed: The seed of everything random.
         budget: Seconds after which the best motion so far is taken; by default there is no end.
     """
 
