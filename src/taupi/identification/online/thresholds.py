@@ -178,7 +178,7 @@ def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Cal
     seen = _residuals(replace(observer, tracker=None), observer, logs)
     thresholds = _of_joints(observer, seen, calibration)
     if observer.tracker is not None:
-        # A tracker starts without knowledge, and learns only below a share of the thresholds. Thresholds for the residual after it
+        # A tracker starts without knowledge, and learns only below a share of the thresholds. Thresholds of the residual after it
         # has learnt would be exceeded before, and would keep it from learning: so they are at least those without a tracker.
         plain = replace(thresholds, tracked=True)
         seen = _residuals(ContactDetector(observer, plain), observer, logs)
