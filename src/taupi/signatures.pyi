@@ -168,8 +168,8 @@ def check_mjcf(
     """Return what taking a `fit` to MuJoCo costs on a `log`: its error, step by step from the fit to MuJoCo's torques.
 
     `export` is what `taupi.write_mjcf` returned. The steps are "placed", without the parameters that MJCF has no place for;
-    "no memory", with dry friction that follows the speed of the moment, where that of the fit remembers how the motion came
-    there; and "mujoco", MuJoCo's own inverse dynamics of the file. Steps that change nothing are left out. The log is prepared as
+    "no memory", with dry friction that depends only on the present speed, whereas that of the fit depends on the earlier
+    motion; and "mujoco", MuJoCo's own inverse dynamics of the file. Steps that change nothing are left out. Logs are prepared as
     by `compare_with`.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:

@@ -167,7 +167,7 @@ class Trial:
         if self.robot is None or self.robot.n != self.run.n:
             return None
         efforts = [j.limits.effort for j in self.robot.driving_joints]
-        return np.array([e or np.inf for e in efforts]) if any(efforts) else None  # 0 means that nobody filled it in
+        return np.array([e or np.inf for e in efforts]) if any(efforts) else None  # 0 says that nobody filled it in
 
     # What there is to say -------------------------------------------------------------------------------------------
 
