@@ -56,7 +56,9 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print the sample and end")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
     parser.add_argument(
-        "--short", action="store_true", help="a dozen mutants of well-tested files, of which four in five must be killed"
+        "--short",
+        action="store_true",
+        help="a dozen mutants of well-tested files, of which four in five must be killed",
     )
     result = parser.parse_args(words)
     result.root = result.root.resolve()

@@ -28,9 +28,7 @@ class Command(TyperCommand):
         """Run the command."""
         spelling = spelling_of(self.params)
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(
-                stream, io.TextIOWrapper
-            ):  # do not fail on an ASCII terminal, or on a name that is not UTF-8
+            if isinstance(stream, io.TextIOWrapper):  # do not fail on an ASCII terminal, or on a name that is not UTF-8
                 stream.reconfigure(errors="backslashreplace")
         with on_a_terminal(None if self.name in SERVING else f"taupi {self.name}"), warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: _warn(message, spelling)

@@ -152,7 +152,9 @@ def _problem_of_pieces(
     left_out = [f"{each.name} is left out: {each.reason}" for each in passes.skipped]
     if len(passes.machines) > 1:
         kinds = "; ".join(passes.machines)
-        left_out.append(f"machines of {len(passes.machines)} kinds read the logs, so that last bits may differ: {kinds}")
+        left_out.append(
+            f"machines of {len(passes.machines)} kinds read the logs, so that last bits may differ: {kinds}"
+        )
     problem = pooled_problem(
         inputs, plan.base, pieces, friction, choices.cutoffs, plan.preparation, [*notes, *left_out], modulated
     )

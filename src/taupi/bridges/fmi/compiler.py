@@ -55,4 +55,8 @@ def _compiler() -> list[str]:
 
 
 def _without() -> tuple[str | Argument, ...]:
-    return ("Install one or name it in the variable CC, or write a unit with sources only: ", Argument("binary", False), ".")
+    return (
+        "Install one or name it in the variable CC, or write a unit with sources only: ",
+        Argument("binary", False),
+        ".",
+    )

@@ -30,7 +30,9 @@ def base(
     symbolic: Annotated[
         bool, typer.Option("--symbolic", help="Keep the description's symbols in coefficients.")
     ] = False,
-    elastic: Annotated[bool, typer.Option("--elastic", help="Base parameters of the robot with elastic joints.")] = False,
+    elastic: Annotated[
+        bool, typer.Option("--elastic", help="Base parameters of the robot with elastic joints.")
+    ] = False,
     coupling: CouplingOption = True,
     as_json: JsonOption = False,
     description: Description,

@@ -22,7 +22,9 @@ def bounds(
     *,
     ranges: Annotated[
         list[str] | None,
-        typer.Option("--range", help="lo:hi for all joints, or joint=lo:hi. May be repeated. By default the joint limits."),
+        typer.Option(
+            "--range", help="lo:hi for all joints, or joint=lo:hi. May be repeated. By default the joint limits."
+        ),
     ] = None,
     tolerance: Annotated[float, typer.Option("--tolerance", help="Relative gap that is small enough.")] = 1e-6,
     boxes: Annotated[int, typer.Option("--boxes", help="Largest number of boxes to examine per bound.")] = 20_000,

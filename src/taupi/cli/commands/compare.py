@@ -107,6 +107,8 @@ def _identified(log: Path, robot: str | None, reading: Reading, preparation: dic
     import taupi as tp
 
     if robot is None:
-        raise TaupiError(f"{log} is a log, not a fit.", remedy=("Name the robot as well: ", Argument("robot", ...), "."))
+        raise TaupiError(
+            f"{log} is a log, not a fit.", remedy=("Name the robot as well: ", Argument("robot", ...), ".")
+        )
     streaming = Streaming(**{name: getattr(reading, name) for name in Reading.names()})
     return tp.identify(tp.load(robot), log, reading=streaming, preparation=Preparation(**preparation))

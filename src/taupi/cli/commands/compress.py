@@ -14,7 +14,9 @@ from taupi.signals.reading import Streaming
 LogArgument = Annotated[
     Path, typer.Argument(metavar="LOG", help="A file: CSV (also .gz), Parquet, NPZ, MAT, ROS bag or MCAP.")
 ]
-PieceOption = Annotated[Path, typer.Option("--output", "-o", metavar="RUN.piece", help="The file to write the piece to.")]
+PieceOption = Annotated[
+    Path, typer.Option("--output", "-o", metavar="RUN.piece", help="The file to write the piece to.")
+]
 
 
 def compress(

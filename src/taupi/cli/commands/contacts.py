@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 QuietOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--quiet", metavar="LOG", help="Log without contacts, for thresholds. May be repeated; by default the fit's logs."
+        "--quiet",
+        metavar="LOG",
+        help="Log without contacts, for thresholds. May be repeated; by default the fit's logs.",
     ),
 ]
 ThresholdsOption = Annotated[

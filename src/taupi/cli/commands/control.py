@@ -27,7 +27,9 @@ KnownOption = Annotated[float, typer.Option("--known", help="Initial estimates a
 
 HeldOption = Annotated[
     bool,
-    typer.Option("--held", help="Also run each law with its estimate fixed at the initial value, to show what learning brings."),
+    typer.Option(
+        "--held", help="Also run each law with its estimate fixed at the initial value, to show what learning brings."
+    ),
 ]
 
 

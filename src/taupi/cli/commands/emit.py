@@ -18,7 +18,9 @@ from taupi.cli.parsing import names
 from taupi.cli.programs import COMPONENTS, CONTROLLER, PROGRAMS, TASK_PROGRAMS, build_program
 from taupi.errors import TaupiError
 
-DirectoryOption = Annotated[Path | None, typer.Option("--output", "-o", help="Directory to write to; created if missing.")]
+DirectoryOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Directory to write to; created if missing.")
+]
 LanguageOption = Annotated[str, typer.Option("--language", help="c, python, matlab or cuda.")]
 NameOption = Annotated[str | None, typer.Option("--name", help="Name of the function and of its files.")]
 TypeOption = Annotated[str, typer.Option("--dtype", help="float64 or float32.")]
@@ -37,7 +39,9 @@ FmuOption = Annotated[
     typer.Option("--fmu", metavar="FILE.fmu", help="Write a Functional Mock-up Unit instead of source."),
 ]
 FmiOption = Annotated[str, typer.Option("--fmi", help="Version of such a unit: 3.0 or 2.0.")]
-StepOption = Annotated[float | None, typer.Option("--step", help="For the unit of a plant: its longest internal step, s.")]
+StepOption = Annotated[
+    float | None, typer.Option("--step", help="For the unit of a plant: its longest internal step, s.")
+]
 BinaryOption = Annotated[
     bool,
     typer.Option("--binary/--no-binary", help="For a unit: include a binary for this machine, or sources only."),
@@ -129,7 +133,9 @@ def _checked_folder(
     """Return the directory for source, and refuse options that do not go with what is written."""
     if unit.path is not None:
         if program not in (CONTROLLER, *COMPONENTS, PLANT):
-            raise TaupiError(f"A unit holds a {PLANT}, a {CONTROLLER} or one of {', '.join(COMPONENTS)}, got {program}.")
+            raise TaupiError(
+                f"A unit holds a {PLANT}, a {CONTROLLER} or one of {', '.join(COMPONENTS)}, got {program}."
+            )
         if directory is not None or language != "c":
             raise TaupiError("--fmu names the one file to write, with C inside: leave -o and --language out.")
         _refuse_formats("A unit", dtype, project)

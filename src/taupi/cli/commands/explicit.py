@@ -20,7 +20,9 @@ FormatOption = Annotated[
 ]
 TimeOption = Annotated[
     str | None,
-    typer.Option("--time", help="Symbol of time, such as t: write coordinates as functions of it and velocities as derivatives."),
+    typer.Option(
+        "--time", help="Symbol of time, such as t: write coordinates as functions of it and velocities as derivatives."
+    ),
 ]
 LinkOption = Annotated[str | None, typer.Option("--link", help="Show X, W, Z of this link of the regressor.")]
 FullOption = Annotated[bool, typer.Option("--full", help="Keep the columns that vanish for every motion.")]
@@ -30,7 +32,9 @@ ShortOption = Annotated[bool, typer.Option("--short", help="Write c12 for cos(q1
 DigitsOption = Annotated[int | None, typer.Option("--digits", help="Round numbers to this many digits.")]
 IntermediatesOption = Annotated[
     int | None,
-    typer.Option("--intermediates", help="Give names to intermediate terms, so that no formula has more parts than this."),
+    typer.Option(
+        "--intermediates", help="Give names to intermediate terms, so that no formula has more parts than this."
+    ),
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File to write instead of printing.")]
 

@@ -39,7 +39,9 @@ def export(
     ] = None,
     check: Annotated[
         list[Path] | None,
-        typer.Option("--check", metavar="LOG", help="For MJCF: show how much accuracy is lost on this log. May be repeated."),
+        typer.Option(
+            "--check", metavar="LOG", help="For MJCF: show how much accuracy is lost on this log. May be repeated."
+        ),
     ] = None,
     anyway: AnywayOption = False,
     force: ForceOption = False,

@@ -30,13 +30,16 @@ ArmsArgument = Annotated[
 ByOption = Annotated[
     str | None,
     typer.Option(
-        "--by", metavar="PATTERN", help="A pattern with {arm} in place of a file of arms, such as 'logs/{arm}/*.parquet'."
+        "--by",
+        metavar="PATTERN",
+        help="A pattern with {arm} in place of a file of arms, such as 'logs/{arm}/*.parquet'.",
     ),
 ]
 OwnOption = Annotated[str, typer.Option("--own", help="Terms that are separate for each arm, separated by commas.")]
 TermsOption = Annotated[str, typer.Option("--terms", help="Joint terms, separated by commas.")]
 LimitOption = Annotated[
-    float, typer.Option("--limit", help="List parameters that are more than this many standard deviations from the fleet.")
+    float,
+    typer.Option("--limit", help="List parameters that are more than this many standard deviations from the fleet."),
 ]
 
 RESULTS = ("fleet.json", "fleet.txt", "report.html", "fits")

@@ -27,7 +27,9 @@ def gains(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="A .toml file for the mapping with these gains: that of --columns with them, or [motor] alone."
+            "--output",
+            "-o",
+            help="A .toml file for the mapping with these gains: that of --columns with them, or [motor] alone.",
         ),
     ] = None,
     force: ForceOption = False,

@@ -62,7 +62,9 @@ BoundsOption = Annotated[
 PriorOption = Annotated[
     str | None,
     typer.Option(
-        "--prior", metavar="ROBOT", help="Another description, for parameters that the logs do not determine; by default ROBOT."
+        "--prior",
+        metavar="ROBOT",
+        help="Another description, for parameters that the logs do not determine; by default ROBOT.",
     ),
 ]
 PriorWeightOption = Annotated[

@@ -29,7 +29,9 @@ def log(
     suggest: Annotated[
         Path | None,
         typer.Option(
-            "--suggest", metavar="FILE.toml", help="Write the column mapping that taupi would guess, for you to complete."
+            "--suggest",
+            metavar="FILE.toml",
+            help="Write the column mapping that taupi would guess, for you to complete.",
         ),
     ] = None,
     force: ForceOption = False,
@@ -57,7 +59,10 @@ def log(
         print(f"wrote {suggest}; next: {shlex.join(['taupi', *map(str, names)])}", file=sys.stderr)
         return
     record = tp.read_log(file, arm, reading=reading)
-    report, spelling = tp.check_log(record, arm), spelling_in("identify")  # the command whose options the rules refer to
+    report, spelling = (
+        tp.check_log(record, arm),
+        spelling_in("identify"),
+    )  # the command whose options the rules refer to
     print(json.dumps(log_data(record, report, spelling), indent=2) if as_json else log_text(record, report, spelling))
 
 

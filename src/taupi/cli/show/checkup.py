@@ -35,7 +35,9 @@ def checkup_text(state: Checkup) -> str:
 
 
 def _versions(packages: dict[str, str | None]) -> str:
-    return ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items()) or "unknown (run from source)"
+    return (
+        ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items()) or "unknown (run from source)"
+    )
 
 
 def _extra(name: str, packages: dict[str, str | None]) -> str:

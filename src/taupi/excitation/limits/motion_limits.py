@@ -80,9 +80,7 @@ class MotionLimits:
         outside = (at <= self.lower) | (at >= self.upper)
         if outside.any():
             name = self.joints[int(np.argmax(outside))]
-            raise TaupiError(
-                f"No posture has all joints within their limits: others move {name!r} out of its range."
-            )
+            raise TaupiError(f"No posture has all joints within their limits: others move {name!r} out of its range.")
         return np.asarray(q)
 
     def to_dict(self) -> dict[str, Any]:
