@@ -35,9 +35,7 @@ def checkup_text(state: Checkup) -> str:
 
 
 def _versions(packages: dict[str, str | None]) -> str:
-    return (
-        ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items()) or "unknown (run from source)"
-    )
+    return ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items()) or "unknown"
 
 
 def _extra(name: str, packages: dict[str, str | None]) -> str:

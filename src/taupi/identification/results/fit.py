@@ -351,9 +351,7 @@ class Fit:
         """||tau - tau_hat|| / ||tau|| over all joints of the fitted logs."""
         left = [j.rms * math.sqrt(j.rows) for j in self.joints]
         power = math.hypot(*(e / j.relative for e, j in zip(left, self.joints, strict=True) if j.relative > 0))
-        return (
-            math.hypot(*left) / power if power > 0 else 0.0
-        )  # no squares, which could overflow: a file may contain any numbers
+        return math.hypot(*left) / power if power > 0 else 0.0  # squares could overflow: a file may contain any numbers
 
     @property
     def summary(self) -> str:

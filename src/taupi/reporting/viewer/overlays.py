@@ -18,7 +18,7 @@ from taupi.model.robot import Robot
 from taupi.reporting.viewer.scene import Pose, Scene
 
 LONG = 0.25  # of the reach: the longest arrow, and the longest half axis of the tip's ellipsoid
-HEAVIEST = 10.0  # times the least mass felt at the tip: larger masses, as near a singular configuration, are drawn no longer than this
+HEAVIEST = 10.0  # times the least mass felt at the tip: larger ones, as near a singularity, are drawn no longer
 
 
 @dataclass(frozen=True, eq=False)

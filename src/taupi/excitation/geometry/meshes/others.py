@@ -16,9 +16,7 @@ REMEDY = "Install it with: pip install taupi[meshes], or convert the mesh to STL
 
 def read(path: Path, data: bytes) -> np.ndarray:
     """Return the triangles (m, 3, 3) of a file whose bytes are `data`, in m."""
-    if (
-        path.suffix.lower() in _XML
-    ):  # refuses input that grows without bound: entities, and more elements than the budget allows
+    if path.suffix.lower() in _XML:  # refuses unbounded input: entities, and more elements than the budget allows
         xml_tree.parse(decode(data, path.name), path.name)
     try:
         import trimesh
