@@ -225,9 +225,7 @@ def _joint_edits(data: bytes, file: MjcfFile, name: str, wanted: JointAttributes
     ]
     in_degrees = file.degrees and int(model.jnt_type[k]) == _HINGE
     after = wanted.texts(in_degrees)
-    begins = (
-        ["springref"] if wanted.stiffness and not now.stiffness else []
-    )  # MuJoCo keeps no springref without a spring
+    begins = ["springref"] if wanted.stiffness and not now.stiffness else []  # MuJoCo keeps none without a spring
     changed = {
         key: text
         for key, text in after.items()

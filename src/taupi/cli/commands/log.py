@@ -59,10 +59,7 @@ def log(
         print(f"wrote {suggest}; next: {shlex.join(['taupi', *map(str, names)])}", file=sys.stderr)
         return
     record = tp.read_log(file, arm, reading=reading)
-    report, spelling = (
-        tp.check_log(record, arm),
-        spelling_in("identify"),
-    )  # the command whose options the rules refer to
+    report, spelling = tp.check_log(record, arm), spelling_in("identify")  # the command that the rules refer to
     print(json.dumps(log_data(record, report, spelling), indent=2) if as_json else log_text(record, report, spelling))
 
 
