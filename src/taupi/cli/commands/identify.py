@@ -39,7 +39,7 @@ EstimatorOption = Annotated[
     str,
     typer.Option(
         "--estimator",
-        help="consistent, wls, ols, huber, ridge, entropic, feasible, friction_shapes; output_error where only motors were "
+        help="consistent, wls, ols, huber, ridge, entropic, feasible, friction_shapes; output_error if only motors were "
         "measured.",
     ),
 ]
@@ -48,7 +48,7 @@ TermsOption = Annotated[
     typer.Option(
         "--terms",
         help="Joint terms, separated by commas, or none. By default rotor,viscous,coulomb,offset,load,curve; stribeck is "
-        "another. Of elastic joints by default coulomb,viscous,offset; damping is another.",
+        "another. For elastic joints by default coulomb,viscous,offset; damping is another.",
     ),
 ]
 ElasticOption = Annotated[
