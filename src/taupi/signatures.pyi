@@ -134,8 +134,8 @@ def build_problem(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -194,7 +194,7 @@ def check_mjcf(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -270,7 +270,7 @@ def compare(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -328,7 +328,7 @@ def compare_with(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -426,36 +426,36 @@ def excite(
     - `duration` (10.0): Seconds of one period of the motion.
     - `motion` ('bspline'): "bspline", of degree 5 and at rest at both ends, or "fourier", one period of a Fourier series.
     - `points`: Control points of each joint of a B-spline; by default 5 + 2.5 per second.
-    - `harmonics`: Of a Fourier series; by default 5.
-    - `bandwidth`: Hz up to which the motion has content, in place of points or harmonics. Keep it well below the cutoff of the identification, and below the first resonance.
+    - `harmonics`: Harmonics of a Fourier series; by default 5.
+    - `bandwidth`: Highest frequency of the motion in Hz, instead of points or harmonics. Keep it well below the cutoff of the identification, and below the first resonance.
     - `closed` (True): Whether a B-spline ends where it begins, so that it can be repeated; a Fourier series always does.
     - `periods` (1): How often the motion is repeated.
 
     Fields of `goal` (`taupi.Goal`), which may also be given as keywords:
 
-    - `rate` (100.0): Hz of the samples that the identification will use, after decimation.
+    - `rate` (100.0): Rate in Hz of the samples that the identification will use, after decimation.
     - `criterion` ('d'): "d", the volume of the confidence ellipsoid; "ds", that of the parameters named by only; "a", the mean variance; "e", nearly the largest; "p", their mean of a power; "cond", the condition, for comparison with papers.
     - `only` (()): Names of the base parameters that "ds" is about, such as link6.*.
-    - `power`: Of "p": 1 is the mean variance, more weighs the largest ones more.
-    - `scale`: What errors are counted relative to by "a", "e", "p" and "cond": one number per base parameter, or one for all. By default the description's values, and 1 for "cond".
+    - `power`: Power of "p": 1 is the mean variance, larger values give more weight to the largest variances.
+    - `scale`: Sizes relative to which "a", "e", "p" and "cond" count errors: one number per base parameter, or one for all. By default the description's values, and 1 for "cond".
 
     Fields of `margins` (`taupi.Margins`), which may also be given as keywords:
 
     - `margin` (0.05): Share of every limit of position, speed, acceleration and jerk that is left unused.
     - `effort` (0.9): Share of the effort limits that torques of the description's parameters may take; 0 leaves torques unchecked.
     - `uncertainty` (0.0): Share by which each of those parameters may be off.
-    - `clearance` (0.02): Metres that links keep from each other, from the floor and from the walls of the box.
+    - `clearance` (0.02): Distance in m that links keep from each other, from the floor and from the walls of the box.
     - `floor`: Height in m of the floor; by default there is none.
     - `box`: Corners x, y, z, x, y, z in m of a box that the arm stays in, inf or -inf where it has no wall; by default there is none.
     - `ignore` (()): Pairs of links, such as link5,link7, whose distance does not matter, or an SRDF file that lists them.
-    - `capsules` ('auto'): "auto" takes the collision geometry of the description where it has some; "none" leaves collisions unchecked; else a TOML file with a capsule table for each.
+    - `capsules` ('auto'): "auto" takes the collision geometry of the description if it has any; "none" leaves collisions unchecked; else a TOML file with a capsule table for each.
     - `packages` (()): Folders in which the packages of meshes are looked for, besides those above the description.
 
     Fields of `search` (`taupi.Search`), which may also be given as keywords:
 
-    - `starts` (4): Random motions that are improved one after the other, of which the best is kept.
-    - `seed` (0): Of whatever is random.
-    - `budget`: Seconds after which the best motion so far is taken; by default there is no end.
+    - `starts` (4): Number of random motions to improve, of which the best is kept.
+    - `seed` (0): The seed of everything random.
+    - `budget`: Seconds after which the best motion so far is taken; unlimited by default.
     """
     ...
 
@@ -574,8 +574,8 @@ def identify(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -660,8 +660,8 @@ def identify_fleet(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -735,8 +735,8 @@ def identify_gains(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -804,7 +804,7 @@ def identify_payload(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -879,8 +879,8 @@ def identify_shapes(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -985,8 +985,8 @@ def output_error(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -1413,7 +1413,7 @@ def validate(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -1472,6 +1472,6 @@ def what_changed(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
