@@ -53,11 +53,11 @@ def _share(study: RobustnessStudy) -> str:
     first = next(iter(study.summaries.values()))
     notes = [
         f"Each arm differs by about {100 * study.spread:g} % from the {study.robot.name} that the laws know: mass, centre and "
-        "inertia of each link, always a physically possible body. All laws control the same arms, from the same starts.",
-        f"An arm counts as converged if the rms error from {first.late:g} s on is below {study.within:g} {study.unit} "
+        "inertia of each link, physically possible. All laws have the same arms, from the same starts.",
+        f"An arm counts as converged when the rms error from {first.late:g} s on is below {study.within:g} {study.unit} "
         "at every joint. Errors are those of the worst joint.",
     ]
-    return _table("Late rms errors of each law, with its gains", study.rows(), range(1, 7), notes)
+    return _table("Late rms errors of each law, with the gains that it used", study.rows(), range(1, 7), notes)
 
 
 def _distribution(study: RobustnessStudy) -> str:
