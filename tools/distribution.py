@@ -1,6 +1,6 @@
-"""Build the source distribution and the wheel, look into both, and try each in a fresh environment: `make dist`.
+"""Build the source distribution and the wheel, check their contents, and try each in a fresh environment: `make dist`.
 
-The wheel is built from the source distribution, so that what people build from the archive is what we ship. Nothing but the
+The wheel is built from the source distribution, so that users who build from the archive get what we ship. Nothing but the
 package registry is needed from outside.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ROOT / "tools" / "smoke.py"
-# What somebody with the archive alone needs in order to test, document and measure the package.
+# What is needed to test, document and benchmark the package from the archive alone.
 WHOLE_FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", "tools", ".github")
 ROOT_FILES = {
     "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
@@ -38,19 +38,19 @@ def build(folder: Path) -> tuple[Path, Path]:
 
 
 def is_junk(path: PurePosixPath) -> bool:
-    """Return whether `path` is a trace of work, which no archive should hold."""
+    """Return whether `path` is a leftover of development, which no archive should contain."""
     cache = any(part.startswith(".") and part.endswith("_cache") for part in path.parts)
     return cache or path.suffix in {".pyc", ".pyo", ".so"} or bool(JUNK & set(path.parts))
 
 
 def tree(*folders: str) -> set[str]:
-    """Return the files below `folders` of the checkout, junk apart, as paths from its root."""
+    """Return the files below `folders` of the checkout, without junk, as paths from its root."""
     files = (p.relative_to(ROOT) for folder in folders for p in (ROOT / folder).rglob("*") if p.is_file())
     return {p.as_posix() for p in files if not is_junk(PurePosixPath(p.as_posix()))}
 
 
 def sdist_faults(names: set[str], expected: set[str]) -> list[str]:
-    """Say what is wrong with a source distribution of the files `names`, where `expected` should be there."""
+    """Return what is wrong with a source distribution of the files `names`, which should contain `expected`."""
     faults = [f"the sdist lacks {name}" for name in sorted(expected - names)]
     faults += [f"the sdist has {name}, which is junk" for name in sorted(names) if is_junk(PurePosixPath(name))]
     strange = {n for n in names if n.split("/")[0] not in WHOLE_FOLDERS and n not in ROOT_FILES}
@@ -58,7 +58,7 @@ def sdist_faults(names: set[str], expected: set[str]) -> list[str]:
 
 
 def wheel_faults(names: set[str], expected: set[str]) -> list[str]:
-    """Say what is wrong with a wheel of the files `names`, where the package's files are `expected`."""
+    """Return what is wrong with a wheel of the files `names`, if the package's files are `expected`."""
     package = {n for n in names if n.startswith("taupi/")}
     faults = [f"the wheel lacks {name}" for name in sorted(expected - package)]
     faults += [f"the wheel has {name}, which the source has not" for name in sorted(package - expected)]
@@ -67,7 +67,7 @@ def wheel_faults(names: set[str], expected: set[str]) -> list[str]:
 
 
 def check_contents(sdist: Path, wheel: Path) -> None:
-    """Compare what is in both archives with the checkout; end with a list of what is missing or too much."""
+    """Compare the contents of both archives with the checkout; exit with a list of what is missing or superfluous."""
     with tarfile.open(sdist) as archive:
         inside = {m.name.partition("/")[2] for m in archive.getmembers() if m.isfile()}
     with zipfile.ZipFile(wheel) as zipped:
@@ -95,9 +95,9 @@ def try_out(artifact: Path, version: str) -> str:
 
 
 def main() -> None:
-    """Build, look inside, install, run."""
+    """Build, check, install, run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--outdir", type=Path, default=ROOT / "dist", help="where the archives go; emptied before")
+    parser.add_argument("--outdir", type=Path, default=ROOT / "dist", help="where the archives go; emptied first")
     sdist, wheel = build(parser.parse_args().outdir)
     check_contents(sdist, wheel)
     version = wheel.name.split("-")[1]

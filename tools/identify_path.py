@@ -1,4 +1,4 @@
-"""Count the modules on the way of `taupi identify` from a file to fit.json, and the layers between them.
+"""Count the modules that `taupi identify` uses from a file to fit.json, and the layers between them.
 
     python tools/identify_path.py [COMMAND]
 
@@ -57,7 +57,7 @@ class CommandPath:
 
     @cached_property
     def modules(self) -> list[str]:
-        """All modules on the way, packages included, without those of reports."""
+        """All modules that it uses, packages included, without those of reports."""
         seen: set[str] = set()
         waiting = [self.root]
         while waiting:
@@ -75,7 +75,7 @@ class CommandPath:
 
         def chain(module: str) -> list[str]:
             if module not in chains:
-                chains[module] = []  # where a circle comes round again
+                chains[module] = []  # a circular import
                 chains[module] = [module, *max(map(chain, sorted(self.imports(module))), key=len, default=[])]
             return chains[module]
 

@@ -1,9 +1,9 @@
-"""How often 95 % intervals hold the truth: on random robots, motions and noise, from 50 samples to 10 000.
+"""How often 95 % intervals contain the truth: on random robots, motions and noise, from 50 samples to 10 000.
 
     python tools/interval_coverage.py [--fits 100] [--samples 50,100,300,1000,3000,10000] [--estimators wls,consistent]
 
 Prints a table in Markdown, a row per kind of log and number of samples: how many fits there were, the share of parameters that
-have a finite interval, and the share of these intervals that hold the truth. Infinite intervals claim nothing and do not count.
+have a finite interval, and the share of these intervals that contain the truth. Infinite intervals are left out.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FRICTION = ("viscous", "coulomb", "offset")
 ROBOTS = 25
 RATE_HZ, CUTOFF_HZ = 100.0, 10.0
 # Kinds of logs: "exact" rows, spread over 20 s, with white noise; "short", the same at 100 Hz, however short that makes the log;
-# "filtered" from recorded positions and torques at 100 Hz; "correlated" noise over a tenth of a second, which nobody knows of.
+# "filtered" from recorded positions and torques at 100 Hz; noise "correlated" over a tenth of a second, unknown to the estimator.
 KINDS = ("exact", "short", "filtered", "correlated")
 CORRELATION = 0.9  # from sample to sample
 NOISE = 0.05  # of each joint's torque
@@ -33,7 +33,7 @@ WRONG = 1.2  # all masses of the description are wrong by a fifth: what a log le
 
 @dataclass(frozen=True)
 class Count:
-    """Of one kind of log and number of samples: fits, refusals, parameters, finite intervals, and those that hold the truth."""
+    """For one kind of log and number of samples: fits, refusals, parameters, finite intervals, those with the truth."""
 
     kind: str
     samples: int
@@ -46,12 +46,12 @@ class Count:
 
     @property
     def coverage(self) -> float:
-        """The share of the finite intervals that hold the truth; NaN if there are none."""
+        """The share of the finite intervals that contain the truth; NaN if there are none."""
         return self.inside / self.finite if self.finite else float("nan")
 
 
 def random_body(rng: np.random.Generator) -> dict[str, object]:
-    """Return a link made of twelve point masses, so that it can exist."""
+    """Return a link made of twelve point masses, so that it is physically possible."""
     m, x = rng.uniform(0.05, 0.4, 12), rng.uniform(-0.2, 0.2, (12, 3))
     com = m @ x / m.sum()
     inertia = sum(w * (p @ p * np.eye(3) - np.outer(p, p)) for w, p in zip(m, x - com, strict=True))

@@ -1,8 +1,8 @@
 """Notebooks as Python files in the percent format: run them, and write them as pages of the site and as .ipynb.
 
 `# %%` begins a cell of code, `# %% [markdown]` one of text in comments; editors and Jupytext open such files as notebooks. They
-are run here as a notebook would run them, in one namespace, and the last line of a cell shows itself. No kernel and no converter
-is needed, so that building the site takes no more than the package itself.
+are run here as in a notebook, in one namespace, and the value of a cell's last line is shown. No kernel and no converter
+are needed, so that building the site requires only the package itself.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 _START = re.compile(r"^# %%(?P<kind> \[markdown\])?\s*$", re.MULTILINE)
-_NO_SENTENCE = ("![", "[![", "<", "```", "|", "#", "!!!", "    ")  # what a paragraph of words does not begin with
+_NO_SENTENCE = ("![", "[![", "<", "```", "|", "#", "!!!", "    ")  # a paragraph of text does not begin with these
 _TALL = 1.2  # height over width of a picture whose upper part is shown in the gallery
 _PAGE = "{title}\n\n*A notebook that is run when the site is built: [.ipynb]({name}.ipynb), [.py]({name}.py).*\n"
 
@@ -83,7 +83,7 @@ def _cell(kind: str | None, source: str) -> Cell:
 
 
 def run(notebook: Notebook) -> Notebook:
-    """Return the notebook run from top to bottom in a folder of its own; an error is raised as it comes."""
+    """Return the notebook run from top to bottom in its own folder; errors are raised unchanged."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     os.environ.setdefault("MPLBACKEND", "Agg")  # no window is opened
     _drawn()  # closes what others left open
@@ -115,7 +115,7 @@ def _run(cell: Cell, name: str, namespace: dict[str, Any]) -> Cell:
 
 
 def _drawn() -> dict[str, Any]:
-    """Return the picture that a cell drew by Matplotlib's pyplot, which notebooks show below it, and close it."""
+    """Return the picture that a cell drew with Matplotlib's pyplot, which notebooks show below it, and close it."""
     pyplot = sys.modules.get("matplotlib.pyplot")
     if pyplot is None or not pyplot.get_fignums():
         return {}
@@ -194,14 +194,14 @@ def _one_block(text: str) -> str:
 
 
 def as_card(notebook: Notebook) -> str:
-    """Return a notebook in the gallery: its picture, its title, a sentence, all a link to its page."""
+    """Return the gallery card of a notebook: its picture, its title and a sentence, linked to its page."""
     picture = f"{notebook.name}-1.png" if notebook.pictures else None
     width, height = (int.from_bytes(notebook.pictures[0][k : k + 4], "big") for k in (16, 20)) if picture else (1, 1)
     return _card(notebook.title, notebook.sentence, f"{notebook.name}.html", picture, tall=height > _TALL * width)
 
 
 def page_card(text: str, address: str) -> str:
-    """Return a page that is no notebook in the gallery, by its Markdown: its heading, its first sentence, its first picture.
+    """Return the gallery card of another page, from its Markdown: its heading, its first sentence, its first picture.
 
     `address` is that of the page beside the gallery, such as "../inside/fmu.html"; pictures are looked for from there.
     """

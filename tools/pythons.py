@@ -1,4 +1,4 @@
-"""Run the tests on every Python that this machine has, each in an environment of its own: `make pythons`.
+"""Run the tests on every Python that this machine has, each in its own environment: `make pythons`.
 
 Interpreters are those on the PATH (python3.10, ...) and those that pyenv keeps. Extras without a wheel for one of them are left
 out, and the tests that need them are skipped, as pytest says.
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VERSIONS = ("3.10", "3.11", "3.12", "3.13", "3.14")
-# What tests cannot do without; peers and frameworks that some tests compare with are in the extra `test`.
+# What tests require; peers and frameworks that some tests compare with are in the extra `test`.
 NEEDED = (
     *("pytest>=8", "pytest-xdist>=3.5", "hypothesis>=6.100", "cloudpickle>=3", "pandas>=2.2", "pyyaml>=6"),
     *("fsspec>=2024.2", "aiohttp>=3.9", "coverage>=7.6", "mypy>=1.13", "example-robot-data>=4.3"),
@@ -26,7 +26,7 @@ PARTS = "mjcf,plot,meshes,cluster"
 
 
 def interpreters(versions: Sequence[str]) -> dict[str, Path]:
-    """Return the interpreters of these versions that are here, by version."""
+    """Return the installed interpreters of these versions, by version."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     result: dict[str, Path] = {}
     for version in versions:
@@ -41,7 +41,7 @@ def interpreters(versions: Sequence[str]) -> dict[str, Path]:
 
 
 def environment(version: str, python: Path, folder: Path, extra: bool) -> Path:
-    """Return the Python of an environment with taupi and its tests' packages, made where it is missing."""
+    """Return the Python of an environment with taupi and its tests' packages, created if it is missing."""
     inside = folder / version / "bin" / "python"
     if not inside.exists():
         subprocess.run([str(python), "-m", "venv", str(folder / version)], check=True)
@@ -54,7 +54,7 @@ def environment(version: str, python: Path, folder: Path, extra: bool) -> Path:
 
 def main(words: list[str] | None = None) -> int:
     """Run; return 1 if the tests failed on one of them."""
-    parser = argparse.ArgumentParser(description="Run the tests on every Python that is here.")
+    parser = argparse.ArgumentParser(description="Run the tests on every installed Python.")
     parser.add_argument("--versions", nargs="+", default=list(VERSIONS), metavar="3.X")
     parser.add_argument("--folder", type=Path, default=ROOT / ".pythons", help="for the environments")
     parser.add_argument("--small", action="store_true", help="without the extra `test`: no peers, no frameworks")

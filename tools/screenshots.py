@@ -1,7 +1,7 @@
-"""Make every page that the package writes, photograph it in Chromium, and put the pictures into the documents.
+"""Make every page that the package writes, take a screenshot in Chromium, and put the pictures into the documents.
 
 `python tools/screenshots.py` writes docs/images/pages/NAME.png, NAME-phone.png for a phone in the dark, and view.png. Nothing is
-written where Playwright or a Chromium is missing: the documents then keep the pictures that they have.
+written if Playwright or Chromium is missing: the documents then keep their present pictures.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def photograph_view(browser: Any) -> None:
     page.wait_for_timeout(2000)
     for notice in page.locator(
         ".mantine-Notification-closeButton"
-    ).all():  # that a machine without a GPU draws in software
+    ).all():  # drawn in software on a machine without a GPU
         notice.click()
     page.wait_for_timeout(500)
     page.screenshot(path=FOLDER / "view.png")
@@ -143,7 +143,7 @@ def main() -> None:
     except ImportError:
         path = None
     if path is None:
-        sys.exit("screenshots: no Chromium and Playwright here, the pictures of the documents stay as they are")
+        sys.exit("screenshots: Chromium or Playwright is missing, the pictures of the documents stay as they are")
     FOLDER.mkdir(exist_ok=True)
     warnings.simplefilter("ignore", tp.TaupiWarning)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:

@@ -22,7 +22,7 @@ def shell(*arguments: str, folder: str) -> str:
 
 
 def check_place(expected: str, checkout: Path) -> None:
-    """Check that the installed package is imported, has its type marker, and says the version that was built."""
+    """Check that the installed package is imported, has its type marker, and reports the version that was built."""
     import taupi
 
     place = Path(taupi.__file__).resolve()

@@ -1,8 +1,8 @@
 """The stub src/taupi/signatures.pyi: every public verb that takes settings, with the fields of these among its parameters.
 
-`taupi.settings.takes` adds parameters when the package is imported, which type checkers and editors never do. What they need is
-written from the signatures that the functions have then, with defaults and docstrings; examples are left out. Where a setting is
-kept as a tuple, lists and arrays are taken too.
+`taupi.settings.takes` adds parameters at import time, but type checkers and editors never import the package. What they need is
+written from the signatures at that time, with defaults and docstrings; examples are left out. If a setting is
+stored as a tuple, lists and arrays are accepted as well.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HEAD = '''\
 
 # ruff: noqa: E501, I001
 '''
-# What is taken for a field that is kept as a tuple.
+# What is accepted for a field that is stored as a tuple.
 WIDER = {"tuple[float, ...]": "Sequence[float] | np.ndarray", "tuple[str, ...]": "str | Sequence[Any]"}
 WIDER_IMPORTS = {
     "Sequence": "from collections.abc import Sequence",
@@ -36,7 +36,7 @@ WIDER_IMPORTS = {
 
 
 def subjects_of(value: Any) -> dict[str, Any]:
-    """Return the subjects of settings that a function takes, by parameter; none for whatever else is public."""
+    """Return the settings that a function takes, by parameter; none for other public objects."""
     return getattr(value, "__subjects__", {}) if inspect.isfunction(value) else {}
 
 
@@ -91,7 +91,7 @@ def _annotation(parameter: inspect.Parameter, function: Callable[..., Any], home
 
 
 def _widened(annotation: str, module: str, imports: dict[str, str]) -> str:
-    """Return the type of a field with what is taken for it besides what is kept."""
+    """Return the type of a field, widened by what else is accepted for it."""
     text = annotation
     for name in _names(annotation):
         alias = vars(import_module(module)).get(name)

@@ -1,9 +1,9 @@
-"""Write what type checkers and editors need to know of the public names into the modules that offer them.
+"""Write what type checkers and editors need to know about the public names into the modules that offer them.
 
     python tools/write_public_names.py
 
 The names come from the table in src/taupi/public_names.py. Each module has `__all__` and imports for type checkers below a
-marker; everything below the marker is written anew. src/taupi/signatures.pyi has the keywords of verbs that take settings, and
+marker; everything below the marker is rewritten. src/taupi/signatures.pyi has the keywords of verbs that take settings, and
 is written as a whole.
 """
 
@@ -19,7 +19,7 @@ MARKER = "# Below: written by tools/write_public_names.py from taupi/public_name
 
 
 def module_file(namespace: str) -> Path:
-    """Return the file of a namespace: a module of its own, or the `__init__` of the room that has its name."""
+    """Return the file of a namespace: a separate module, or the `__init__` of the room with its name."""
     folder = SRC / "taupi" / namespace
     return folder / "__init__.py" if folder.is_dir() else folder.with_suffix(".py")
 

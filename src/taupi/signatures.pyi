@@ -134,8 +134,8 @@ def build_problem(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -168,8 +168,8 @@ def check_mjcf(
     """Return what taking a `fit` to MuJoCo costs on a `log`: its error, step by step from the fit to MuJoCo's torques.
 
     `export` is what `taupi.write_mjcf` returned. The steps are "placed", without the parameters that MJCF has no place for;
-    "no memory", with dry friction that follows the speed of the moment, where that of the fit remembers how the motion came
-    there; and "mujoco", MuJoCo's own inverse dynamics of the file. Steps that change nothing are left out. The log is prepared as
+    "no memory", with dry friction that depends only on the present speed, whereas that of the fit depends on the earlier
+    motion; and "mujoco", MuJoCo's own inverse dynamics of the file. Steps that change nothing are left out. Logs are prepared as
     by `compare_with`.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
@@ -194,7 +194,7 @@ def check_mjcf(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -270,7 +270,7 @@ def compare(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -328,7 +328,7 @@ def compare_with(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -350,10 +350,10 @@ def compress_log(
     encoder_offset: float | tuple[float, ...] | Sequence[float] | np.ndarray | None = None,
     reading: Streaming | None = None,
 ) -> None:
-    """Write what a fit keeps of a `log`, a Log or a file, to the file at a `path`: triangles of its rows, for `identify_pieces`.
+    """Write what a fit needs of a `log`, a Log or a file, to the file at a `path`: triangles of its rows, for `identify_pieces`.
 
     An earlier `fit` says how: terms and shapes of friction, cutoff, and the load that friction depends on. So the log itself, a
-    hundred bytes per sample, need not leave the robot that recorded it; a piece has some hundred kilobytes. A file that exists is
+    hundred bytes per sample, need not leave the robot that recorded it; a piece has a few hundred kB. A file that exists is
     overwritten only with `force`, False by default.
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
@@ -408,7 +408,7 @@ def excite(
     margins: Margins | None = None,
     search: Search | None = None,
 ) -> Excitation:
-    """Return a motion of a `robot` that tells its base parameters apart as surely as limits allow, with the proof of those.
+    """Return a motion that identifies a `robot`'s base parameters as precisely as its limits allow, with a proof of the limits.
 
     The information in N samples of a motion is G = G0 + sum_k Y_k^T S^-1 Y_k, with Y the base regressor and S = diag(sigma^2) the
     noise of the torques; G^-1 is the covariance of the parameters. The motion minimises -log det G (Goodwin & Payne 1977), or
@@ -417,8 +417,8 @@ def excite(
 
     `terms` are the columns that will be fitted besides links. `sigma` is the standard deviation of torques in N m at the rate of
     the design, a number, one per joint, or a `Fit`; by default 1 % of the effort limits. `given` are earlier logs, fits or
-    excitations that the motion is to complement. `start` (n,), or a log that ends there, is where the robot stands: a slow way
-    to the motion's beginning is put before it. `limits` state what the description does not, by quantity or by joint: lower,
+    excitations that the motion should complement. `start` (n,), or a log that ends there, is where the robot is: a slow approach
+    to the motion's start is put before it. `limits` state what the description does not, by quantity or by joint: lower,
     upper, velocity, acceleration, jerk, effort, torque_rate, as a mapping or as a TOML file.
 
     Fields of `course` (`taupi.Course`), which may also be given as keywords:
@@ -426,36 +426,36 @@ def excite(
     - `duration` (10.0): Seconds of one period of the motion.
     - `motion` ('bspline'): "bspline", of degree 5 and at rest at both ends, or "fourier", one period of a Fourier series.
     - `points`: Control points of each joint of a B-spline; by default 5 + 2.5 per second.
-    - `harmonics`: Of a Fourier series; by default 5.
-    - `bandwidth`: Hz up to which the motion has content, in place of points or harmonics. Keep it well below the cutoff of the identification, and below the first resonance.
+    - `harmonics`: Harmonics of a Fourier series; by default 5.
+    - `bandwidth`: Highest frequency of the motion in Hz, instead of points or harmonics. Keep it well below the cutoff of the identification, and below the first resonance.
     - `closed` (True): Whether a B-spline ends where it begins, so that it can be repeated; a Fourier series always does.
     - `periods` (1): How often the motion is repeated.
 
     Fields of `goal` (`taupi.Goal`), which may also be given as keywords:
 
-    - `rate` (100.0): Hz of the samples that the identification will use, after decimation.
+    - `rate` (100.0): Rate in Hz of the samples that the identification will use, after decimation.
     - `criterion` ('d'): "d", the volume of the confidence ellipsoid; "ds", that of the parameters named by only; "a", the mean variance; "e", nearly the largest; "p", their mean of a power; "cond", the condition, for comparison with papers.
     - `only` (()): Names of the base parameters that "ds" is about, such as link6.*.
-    - `power`: Of "p": 1 is the mean variance, more weighs the largest ones more.
-    - `scale`: What errors are counted relative to by "a", "e", "p" and "cond": one number per base parameter, or one for all. By default the description's values, and 1 for "cond".
+    - `power`: Power of "p": 1 is the mean variance, larger values give more weight to the largest variances.
+    - `scale`: Sizes relative to which "a", "e", "p" and "cond" count errors: one number per base parameter, or one for all. By default the description's values, and 1 for "cond".
 
     Fields of `margins` (`taupi.Margins`), which may also be given as keywords:
 
     - `margin` (0.05): Share of every limit of position, speed, acceleration and jerk that is left unused.
     - `effort` (0.9): Share of the effort limits that torques of the description's parameters may take; 0 leaves torques unchecked.
     - `uncertainty` (0.0): Share by which each of those parameters may be off.
-    - `clearance` (0.02): Metres that links keep from each other, from the floor and from the walls of the box.
+    - `clearance` (0.02): Distance in m that links keep from each other, from the floor and from the walls of the box.
     - `floor`: Height in m of the floor; by default there is none.
     - `box`: Corners x, y, z, x, y, z in m of a box that the arm stays in, inf or -inf where it has no wall; by default there is none.
     - `ignore` (()): Pairs of links, such as link5,link7, whose distance does not matter, or an SRDF file that lists them.
-    - `capsules` ('auto'): "auto" takes the collision geometry of the description where it has some; "none" leaves collisions unchecked; else a TOML file with a capsule table for each.
+    - `capsules` ('auto'): "auto" takes the collision geometry of the description if it has any; "none" leaves collisions unchecked; else a TOML file with a capsule table for each.
     - `packages` (()): Folders in which the packages of meshes are looked for, besides those above the description.
 
     Fields of `search` (`taupi.Search`), which may also be given as keywords:
 
-    - `starts` (4): Random motions that are improved one after the other, of which the best is kept.
-    - `seed` (0): Of whatever is random.
-    - `budget`: Seconds after which the best motion so far is taken; by default there is no end.
+    - `starts` (4): Number of random motions to improve, of which the best is kept.
+    - `seed` (0): The seed of everything random.
+    - `budget`: Seconds after which the best motion so far is taken; unlimited by default.
     """
     ...
 
@@ -512,23 +512,23 @@ def identify(
     grow with the load of the gear and bend with speed. `base` are the base parameters for these terms, if you have them already;
     by default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
     undetermined; by default those of the description. With a `prior_weight`, the parameters nearest to the prior are taken whose
-    sum of squares is at most 1 + `prior_weight` times the least (of "ridge" it is the weight). `bounds` of links are a mapping,
+    sum of squares is at most 1 + `prior_weight` times the least (for "ridge" it is the weight). `bounds` on links are a mapping,
     such as {"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}, or the path of a TOML file that holds the same; a link has a
     "mass" (lower, upper), kg, a "centre" of mass within (lower corner, upper corner), m, and a "box" (corners), an "ellipsoid"
     (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
-    by default. `workers` is the number of files worked on at once, by default the number of cores. Large files are streamed in
-    blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
+    by default. `workers` is the number of files processed at once, by default the number of cores. Large files are streamed in
+    blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for everything random,
     such as which eight of many logs settings are chosen from, and is kept in the fit's record.
 
     A path may be a pattern (runs/*.csv), or an address (s3://bucket/run-*.parquet; extra `remote`), with credentials from the
     environment. With a `client`, a `dask.distributed.Client` or the address of a scheduler (extra `cluster`), the workers of a
-    cluster read and compress the logs, which have to be there for them, too; by default, this process does. No bit of the fit
-    depends on it. `resume` is a folder in which the pieces of logs that are finished are kept, so that the same call goes on
+    cluster read and compress the logs, which they must be able to open; by default, this process does. No bit of the fit
+    depends on it. `resume` is a folder in which the pieces of finished logs are kept, so that the same call continues
     after an interruption; none by default. With `skip_bad` (False), logs that cannot be used are left out, and the notes of the
     fit name them.
 
     `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
-    is a warning, too.
+    is also a warning.
 
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
@@ -542,9 +542,9 @@ def identify(
     one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
     with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
     at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
-    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat". The term
+    in contact that are projected touch at a "point" (the default), which transmits only forces, or are "flat". The term
     "wrench_offset" is for force sensors that drift: a constant offset of each, in each log, is taken out. Forces of closed
-    loops are taken out in the same way, of robots on the ground too; a log of such a robot may have its motors alone, the other
+    loops are taken out in the same way, for fixed robots too; a log of such a robot may contain only its motors, and the other
     joints follow by closing the loops.
 
     Fields of `reading` (`taupi.Streaming`), which may also be given as keywords:
@@ -574,8 +574,8 @@ def identify(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -620,16 +620,16 @@ def identify_fleet(
     reading: Streaming | None = None,
     preparation: Preparation | None = None,
 ) -> Fleet:
-    """Return what arms of one kind share, and what each of them has for itself: tau_k = Y_s x_s + Y_o x_k + noise.
+    """Return what arms of one kind share, and what is separate for each of them: tau_k = Y_s x_s + Y_o x_k + noise.
 
     `robot` describes all of them. `logs` maps the name of each arm to its logs, in the order in which they were recorded. `own`
-    are the terms that each arm has for itself, viscous and dry friction and offset by default; everything else is shared.
+    are the terms that are separate for each arm, viscous and dry friction and offset by default; everything else is shared.
     `terms` are the joint terms, as in `taupi.identify`, but without those that depend on load or bend with speed. `when` says
-    when the logs of each arm were recorded, as numbers, such as days; their places by default.
+    when the logs of each arm were recorded, as numbers, such as days; by default 0, 1, 2, ...
 
-    Own parameters are drawn to the fleet, x_k ~ N(centre, deviation^2), inside the least squares, with centre and deviation from
+    Own parameters are pulled to the fleet, x_k ~ N(centre, deviation^2), inside the least squares, with centre and deviation from
     the fleet itself; faults are not. Arms whose logs contradict the links of the others are found first, and fitted alone.
-    Short logs gain most: the links of an arm are told by the logs of all.
+    Short logs gain most: the logs of all arms determine the links of each.
 
     `base`, `prior`, `workers`, `seed` (0), `client`, `resume` and `skip_bad` (False) are as in `taupi.identify`.
 
@@ -660,8 +660,8 @@ def identify_fleet(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -701,13 +701,13 @@ def identify_gains(
     """Return the torque per ampere of each drive of a `robot`, from currents with and without a load of known `mass` (kg).
 
     i_j = a_j Y_j (pi_b + B_P pi_P) + noise, with pi_P = 0 in `unloaded` logs, and a_j = 1 / gain. The mass sets the scale; its
-    centre and inertia are found, too. The likelihood of the currents is maximised over log a, everything else projected out
+    centre and inertia are found as well. The likelihood of the currents is maximised over log a, everything else projected out
     (Golub & Pereyra 1973): gains as columns of a regressor would come out too small, since noise is in the currents.
 
-    `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is what the loaded ones have more, fixed to
+    `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is the load of the loaded ones, fixed to
     the frame `at`, by default the tip. `terms` are those of `taupi.identify`. Torques that logs state, as currents times gains,
-    are where the search begins; a current that counts against its joint needs one with a negative gain. Gains are on the joint's
-    side of the gear: `result.motor_table(ratio)` has those of the motors. Errors are those of the model, or those by leaving out
+    are where the search begins; a current with the opposite sign of its joint needs a negative gain. Gains are on the joint's
+    side of the gear: `result.motor_table(ratio)` has those of the motors. Errors are those of the model, or from leaving out
     stretches of time, whichever are larger.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
@@ -735,8 +735,8 @@ def identify_gains(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -769,16 +769,16 @@ def identify_payload(
 ) -> PayloadEstimate:
     """Return the payload that a robot carries in a `log`, which its `fit` was made without: mass, centre of mass, inertia.
 
-    tau = Y_b (pi_b + B_P pi_P): the ten parameters pi_P of a body fixed to a link change the base parameters by what B makes of
-    them. `fit` is a Fit, or the path of a fit.json: the logs that it was made from are not needed. `log` is a Log, a path, or a
+    tau = Y_b (pi_b + B_P pi_P): the ten parameters pi_P of a body fixed to a link change the base parameters through B.
+    `fit` is a Fit, or the path of a fit.json: the logs that it was made from are not needed. `log` is a Log, a path, or a
     list of them with the same payload. `at` is the frame that the payload is fixed to, by default the tip, or the end of the
-    longest chain of a tree that names none; results are in its axes. The log is prepared as those of the fit were, except for the
+    longest chain of a tree that names none; results are in its axes. The log is prepared like those of the fit, except for the
     settings named here.
 
-    The body is one that can exist. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
+    The body is physically possible. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
-    may be off, one standard deviation. By default it is 0.1 where torques are currents or voltages times stated gains, since
-    published gains of one robot differ by as much, and 0.05 where they were measured. State a smaller one if you have calibrated
+    may be off, one standard deviation. By default it is 0.1 if torques are currents or voltages times stated gains, since
+    published gains of one robot differ by as much, and 0.05 if they were measured. State a smaller one if you have calibrated
     them (`taupi.identify_gains`), and 0 for a simulation. What the log leaves open, such as the inertia if the wrist hardly
     moves, has an infinite error.
 
@@ -804,7 +804,7 @@ def identify_payload(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -879,8 +879,8 @@ def identify_shapes(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -985,8 +985,8 @@ def output_error(
     - `threshold`: Rows of joints (of motors, for elastic joints) slower than this are left out, rad/s or m/s, one or one per joint; none by default.
     - `leave_out` ('row'): What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
-    - `known_torque` (()): Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
+    - `known_torque` (()): Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by default.
     """
     ...
 
@@ -1149,16 +1149,16 @@ def robustness(
     every: int = 1,
     horizon: Horizon | None = None,
 ) -> RobustnessStudy:
-    """Return a RobustnessStudy: arms whose links are not those that control laws believe, simulated, and what became of them.
+    """Return a RobustnessStudy: simulated arms whose links differ from the model in the control laws, and how they performed.
 
-    `robot`: what the laws believe. The arms have links that differ from its own at random, and can exist.
+    `robot`: the model in the laws. The links of the arms differ from it at random, and are physically possible.
     `laws`: by default PD with gravity, computed torque and Slotine and Li's law, each with its default gains.
-    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at a frequency of its own.
+    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at its own frequency.
     `roll_outs`: how many arms.
     `spread`: how much their parameters differ, as a share.
     `within`: the rms error in the last fifth of the time, rad or m, below which a roll-out counts as converged, at every joint.
-    `seed`: of the arms and where they start, up to 0.1 rad (or m) beside the reference.
-    `threads` and `device`: as in `simulate_many`; on a GPU a hundred thousand roll-outs are a matter of minutes.
+    `seed`: seed of the arms and of their initial positions, up to 0.1 rad (or m) from the reference.
+    `threads` and `device`: as in `simulate_many`; on a GPU a hundred thousand roll-outs take minutes.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 
@@ -1413,7 +1413,7 @@ def validate(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...
 
@@ -1443,7 +1443,7 @@ def what_changed(
     reading: Reading | None = None,
     preparation: Preparation | None = None,
 ) -> ChangeList:
-    """Return what has changed of a robot since its `first` fit: a load, the friction of joints, with standard errors.
+    """Return what has changed about a robot since its `first` fit: a load, the friction of joints, with standard errors.
 
     `second` is another Fit of the same robot, or a log, a path or a list of logs. A change of base parameters is explained by a
     body at the frame `at`, by default the tip, and by friction; what is compared is friction at the largest speed of the first
@@ -1472,6 +1472,6 @@ def what_changed(
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
     - `torque`: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they act half a sample later; by default "sampled", and found from the log for elastic joints.
-    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by default. The late encoders are shifted.
+    - `encoder_delay`: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by default. The late encoders are shifted.
     """
     ...

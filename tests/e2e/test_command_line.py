@@ -57,7 +57,7 @@ def test_info_draws_a_picture_once(tmp_path):
 def test_info_refuses_half_a_picture(tmp_path):
     target = str(tmp_path / "arm.png")
     for arguments, sentence in (
-        (("elbow2r", "--at", "[0, 0]"), "name its file by --picture"),
+        (("elbow2r", "--at", "[0, 0]"), "name its file with --picture"),
         (("--picture", target), "needs a robot"),
         (("elbow2r", "--picture", target, "--at", "{"), "expected a JSON list"),
         (("elbow2r", "--picture", target, "--at", "[1, 2, 3]"), "q has shape (3,)"),

@@ -150,7 +150,7 @@ def test_lump_into_prescribed_parameters():
         (["explicit", "elbow2r", "--terms", "viscus"], "Did you mean 'viscous'"),
         (["explicit", "elbow2r", "--digits", "-1"], "digits is -1, expected a whole number of at least 1"),
         (["explicit", "elbow2r", "--intermediates", "0"], "intermediates is 0, expected"),
-        (["explicit", "elbow2r", "--force"], "name it by --output"),
+        (["explicit", "elbow2r", "--force"], "name it with --output"),
         (["explicit", "elbow2r", "-o", "no/where.txt"], "no/where.txt cannot be written"),
         (["explicit", "planar3r", "--what", "operational-mass", "--task", "xy"], "Use --intermediates 20, which"),
         (["lump", "lecture2r", "--unknown", "m3"], "No symbol 'm3' in inverse_dynamics. Known: g, L1, L2, m1, m2."),

@@ -51,7 +51,7 @@ def test_a_fit_in_place_of_a_robot_has_what_was_identified(tmp_path):
     ("arguments", "code", "sentence"),
     [
         (["plant", "-o", "out"], 3, "add --fmu FILE.fmu"),
-        (["regressor", "--fmu", "a.fmu"], 3, "A unit is of a plant, a controller or of observer"),
+        (["regressor", "--fmu", "a.fmu"], 3, "A unit holds a plant, a controller or one of observer"),
         (["plant", "--fmu", "a.fmu", "-o", "out"], 3, "leave -o and --language out"),
         (["plant", "--fmu", "a.fmu", "--dtype", "float32"], 3, "leave --dtype and --project out"),
         (["plant", "--fmu", "a.zip"], 3, "ends in .fmu"),

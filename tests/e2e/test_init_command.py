@@ -33,7 +33,7 @@ def test_the_mapping_reads_motors_once_its_last_lines_are_completed(folder, tmp_
     rows = np.column_stack([t, 100 * np.sin(t), 100 * np.cos(t), 2 * t, 3 * t])
     np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header="t,motor1,motor2,current1,current2", comments="")
     lines = (folder / "columns.toml").read_text().splitlines()
-    first = next(k for k, line in enumerate(lines) if line.startswith("# Where motors"))
+    first = next(k for k, line in enumerate(lines) if line.startswith("# If motors"))
     kept = [line for line in lines[:first] if not line.startswith(("q =", "tau =", "#"))]
     (tmp_path / "motors.toml").write_text("\n".join([*kept, *(x.removeprefix("# ") for x in lines[first + 1 :])]))
     log = tp.read_log(tmp_path / "run.csv", tp.load("elbow2r"), columns=tmp_path / "motors.toml")

@@ -78,7 +78,7 @@ def test_a_toml_file_holds_the_robot_with_the_payload(folder):
             3,
             "--output is 'gains.json', expected a name ending in .toml",
         ),
-        (["compare", "loaded.csv", "fit.json"], 3, "loaded.csv is a log, not a fit. Name the robot, too: --robot"),
+        (["compare", "loaded.csv", "fit.json"], 3, "loaded.csv is a log, not a fit. Name the robot as well: --robot"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_sentence(folder, words, code, message):

@@ -21,7 +21,7 @@ def test_a_controller_and_an_observer(command, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("regressor", "--ros2", "x"), "A ROS 2 package is of a controller or of observer"),
+        (("regressor", "--ros2", "x"), "A ROS 2 package holds a controller or one of observer"),
         (("observer", "--ros2", "x", "-o", "y"), "leave -o, --language and --fmu out"),
         (("observer", "--ros2", "x", "--language", "python"), "leave -o, --language and --fmu out"),
         (("observer", "--ros2", "x", "--dtype", "float32"), "leave --dtype and --project out"),

@@ -236,7 +236,7 @@ def test_poor_tests_fail_the_command(project, tmp_path, tests, expected):
         env=os.environ | {"PYTHONPATH": paths}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode == expected, run.stdout + run.stderr
-    assert ("50 % are asked for" in run.stderr) == bool(expected)
+    assert ("50 % are required" in run.stderr) == bool(expected)
     assert "Seed 3, 2 mutants" in page_file.read_text(encoding="utf-8")
 
 

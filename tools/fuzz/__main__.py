@@ -22,7 +22,7 @@ SHORT = 21_000  # inputs of the short form
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
-        prog="fuzz", description="Read changed files of every format: does each answer soon?"
+        prog="fuzz", description="Read mutated files of every format: does each reader answer quickly?"
     )
     parser.add_argument("--inputs", type=int, default=1_000_000, help="in all, shared among the formats")
     parser.add_argument("--seed", type=int, default=1, help="of the changes")

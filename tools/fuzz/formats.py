@@ -1,4 +1,4 @@
-"""The readers that are fuzzed: how a file of each format is named and read, and how its inside is reached."""
+"""The readers that are fuzzed: how a file of each format is named and read, and how its packed content is changed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Change = Callable[[bytes, Sequence[bytes], random.Random], bytes]
 
 @dataclass(frozen=True)
 class Format:
-    """A format: the name that its files have, how one is read, how its bytes are changed, and its share of all inputs."""
+    """A format: the name of its files, how one is read, how its bytes are changed, and its share of all inputs."""
 
     file: str
     read: Callable[[Path], object]
@@ -140,7 +140,7 @@ def _robot_of_the_seed() -> tp.Robot:
 
 
 def _edited(path: Path) -> None:
-    """Look at a model of others for what a fit is to be written into."""
+    """Read another tool's model into which a fit would be written."""
     MjcfFile.read(path, _robot_of_the_seed())
 
 
@@ -170,7 +170,7 @@ def inside_zip(seed: bytes, others: Sequence[bytes], rng: random.Random) -> byte
         members[chosen + rng.choice(("", "x", "/", "\\", ".npy", "é"))] = members.pop(chosen)
     stream, packing = io.BytesIO(), rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
     with zipfile.ZipFile(stream, "w") as archive:
-        for name, data in members.items():  # each with the same date: by its name alone, a member gets the hour
+        for name, data in members.items():  # each with the same date: with only a name, a member gets the current time
             archive.writestr(zipfile.ZipInfo(name), data, packing, 1)
     return stream.getvalue()
 

@@ -6,7 +6,7 @@ import random
 import struct
 from collections.abc import Sequence
 
-# Words that readers stumble over, whatever the format.
+# Words that trip readers of any format.
 TOKENS: tuple[bytes, ...] = tuple(
     text.encode("utf-8", "surrogatepass")
     for text in (
@@ -171,7 +171,7 @@ def _splice(data: bytearray, others: Sequence[bytes], rng: random.Random) -> Non
 
 
 def _value(data: bytearray, others: Sequence[bytes], rng: random.Random) -> None:
-    """Replace what stands between two quotes, or a number: the text stays well-formed, so that later checks are reached."""
+    """Replace the text between two quotes, or a number: the file stays well-formed, so that later checks are reached."""
     pieces = bytes(data).split(b'"')
     if len(pieces) > 2 and rng.random() < 0.6:
         pieces[rng.randrange(1, len(pieces), 2)] = rng.choice(TOKENS).replace(b'"', b"").replace(b"<", b"")

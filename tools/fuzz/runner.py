@@ -1,4 +1,4 @@
-"""Runs workers, several at a time: ends those that hang, and starts again behind an input that crashed one."""
+"""Runs workers, several at a time: ends those that hang, and restarts after an input that crashed one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Failures = list[tuple[int, str]]
 
 @dataclass
 class Tally:
-    """What came of a format's inputs: how many were read, in how many seconds of one process, and those that failed."""
+    """The results of a format's inputs: how many were read, in how many seconds of one process, and those that failed."""
 
     inputs: int = 0
     seconds: float = 0.0
@@ -32,7 +32,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Batch:
-    """Inputs of a format that one process reads; `again` where it is one that a process before seemed to hang at."""
+    """Inputs of a format that one process reads; `again` if it is a single one at which an earlier process seemed to hang."""
 
     name: str
     numbers: range
@@ -69,12 +69,12 @@ def fuzz(
 
 
 def _settled(one: _Running, tally: Tally, say: Callable[[str], None]) -> list[Batch]:
-    """Add what came of a process to the tally; return what is left to be read."""
+    """Add the results of a process to the tally; return what is left to be read."""
     batch, numbers = one.batch, one.batch.numbers
     reached, failures = one.outcome()
     rest = [Batch(batch.name, range(reached, numbers.stop))] if reached < numbers.stop else []
     if one.hung and not batch.again:
-        # On a busy machine a process may have waited: an input that hangs does so alone, too.
+        # On a busy machine a process may have waited: an input that really hangs also hangs on its own.
         failures, rest = failures[:-1], [Batch(batch.name, range(reached - 1, reached), again=True), *rest]
         reached -= 1
     tally.inputs += reached - numbers.start
@@ -101,7 +101,7 @@ class _Running:
         os.close(write_end)
 
     def ended(self) -> bool:
-        """Take what the process has written; tell whether it has ended, or had to be ended because an input took too long."""
+        """Read what the process has written; return whether it has ended, or was ended because an input took too long."""
         while select.select([self.handle], [], [], 0)[0]:
             chunk = os.read(self.handle, 1 << 16)
             if not chunk:
@@ -120,7 +120,7 @@ class _Running:
             os.waitpid(self._worker, 0)
 
     def outcome(self) -> tuple[int, Failures]:
-        """Return the number of the input to go on with, and the failures, once the process has ended."""
+        """Return the number of the input to continue with, and the failures, once the process has ended."""
         os.close(self.handle)
         _, status = os.waitpid(self._worker, 0)
         failures = [(int(number), str(reason)) for number, reason in map(json.loads, self._lines.decode().splitlines())]

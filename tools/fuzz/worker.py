@@ -1,4 +1,4 @@
-"""One process that reads many inputs: it says which one it is at, and how each that failed did."""
+"""One process that reads many inputs: it reports its current input, and how each failed input failed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def input_of(name: str, number: int, seed: int, seeds: list[bytes]) -> bytes:
 
 
 def failure_of(name: str, path: Path) -> str | None:
-    """Read a file; return what was wrong with how that went, or None: it is read, or refused in one short sentence."""
+    """Read a file; return what went wrong, or None if it was read, or refused in one short sentence."""
     before, start = _peak(), time.process_time()
     try:
         with warnings.catch_warnings():
@@ -77,7 +77,7 @@ def work(name: str, numbers: range, seed: int, seeds: list[bytes], progress: mma
             if reason is not None:
                 os.write(failures, json.dumps([number, reason]).encode() + b"\n")
                 if reason.startswith("grew") or "MemoryError" in reason:
-                    break  # memory that was taken stays: go on in a fresh process
+                    break  # allocated memory stays: continue in a fresh process
         else:
             PROGRESS.pack_into(progress, 0, numbers.stop, time.monotonic())
         code = 0
@@ -87,7 +87,7 @@ def work(name: str, numbers: range, seed: int, seeds: list[bytes], progress: mma
 
 
 def _silence() -> None:
-    """Send what native readers print to nowhere."""
+    """Discard what native readers print."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(nowhere, stream)

@@ -1,4 +1,4 @@
-"""A reproduction as a page of the gallery: problem, counts, figures, tables beside ours, slips, and the lines that make them."""
+"""A reproduction as a page of the gallery: problem, counts, figures, tables beside ours, slips, and the code that makes them."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _figures(reproduction: Reproduction, story: Story, folder: Path) -> list[str
 
 
 def draw_arrows(path: Path) -> None:
-    """Write the lecture's figure: unit accelerations of the tip, and the forces that they take, at two configurations."""
+    """Write the lecture's figure: unit accelerations of the tip, and the forces that they need, at two configurations."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,4 +1,4 @@
-"""What the gallery says of each document: its problem, how to make its figures and tables, which pictures are shown."""
+"""What the gallery says about each document: its problem, how to make its figures and tables, which pictures are shown."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Story:
     more: str
     drawn: str  # which pictures are the document's, redrawn, and which are ours
     own: str = ""  # the name of a picture that `pages` draws beside those of the study
-    lead: bool = False  # its first note stands at the top
+    lead: bool = False  # its first note is at the top
     slow: bool = False  # its commands take a minute: the tests of pages do not run them
 
 

@@ -30,7 +30,7 @@ SHORT_SIZE, SHORT_LEAST = 12, 0.8
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
-        prog="mutants", description="Put small faults into the source: do the tests notice?"
+        prog="mutants", description="Insert small faults into the source: do the tests notice?"
     )
     parser.add_argument("--seed", type=int, default=12, help="of the sample")
     parser.add_argument("--size", type=int, default=200, help="number of mutants")
@@ -56,7 +56,9 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--list", action="store_true", help="print the sample and end")
     parser.add_argument("--fresh", action="store_true", help="forget what earlier runs have found")
     parser.add_argument(
-        "--short", action="store_true", help="a dozen mutants of well-tested files, four in five to be killed"
+        "--short",
+        action="store_true",
+        help="a dozen mutants of well-tested files, of which four in five must be killed",
     )
     result = parser.parse_args(words)
     result.root = result.root.resolve()
@@ -116,11 +118,11 @@ def try_all(
 
 
 def check_killers(outcomes: dict[Mutant, Outcome], copy: Copy) -> None:
-    """Run the tests that killed somebody on the unchanged source: a test that fails by itself proves nothing."""
+    """Run the tests that killed a mutant on the unchanged source: a test that fails by itself proves nothing."""
     names = sorted({o.test for o in outcomes.values() if "::" in o.test})
     failed = copy.failing([TimedTest(0.0, name) for name in names]) if names else ""
     if failed:
-        sys.exit(f"{failed} fails on the unchanged source, so its kills prove nothing. Mend it and run again.")
+        sys.exit(f"{failed} fails on the unchanged source, so its kills prove nothing. Fix it and run again.")
 
 
 def main() -> None:
@@ -143,7 +145,7 @@ def main() -> None:
     copies = [Copy(options.root, cache / "objects") for _ in range(options.jobs)]
 
     def wanted(mutant: Mutant) -> bool:
-        """With some tests only, a line that none of them runs says nothing about them."""
+        """If only some tests run, a line that none of them runs says nothing about them."""
         return not options.tests or bool(reach.tests_of(mutant, texts[mutant.file]))
 
     try:
@@ -160,7 +162,7 @@ def main() -> None:
 def conclude(
     outcomes: dict[Mutant, Outcome], options: argparse.Namespace, equivalents: tuple[sample.Equivalent, ...]
 ) -> None:
-    """Print what survived and the shares, write the page, and end with 1 where too few were killed."""
+    """Print what survived and the shares, write the page, and exit with 1 if too few were killed."""
     for mutant, outcome in outcomes.items():
         if not outcome.killed:
             print(f"survived: {survivor(mutant, outcome)}")
@@ -169,11 +171,11 @@ def conclude(
     if options.report:
         options.report.write_text(page(outcomes, options.seed, options.least, equivalents), encoding="utf-8")
     if killed_share(outcomes) < options.least:
-        sys.exit(f"{100 * killed_share(outcomes):.1f} % were killed, {100 * options.least:.0f} % are asked for.")
+        sys.exit(f"{100 * killed_share(outcomes):.1f} % were killed, {100 * options.least:.0f} % are required.")
 
 
 if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        sys.exit("Stopped. The same command goes on from here.")
+        sys.exit("Stopped. The same command continues from here.")

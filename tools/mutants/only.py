@@ -13,7 +13,7 @@ import hypothesis
 import pytest
 
 TESTS, FAILED = "MUTANTS_TESTS", "MUTANTS_FAILED"
-MEMORY_BYTES = 12 * 2**30  # of addresses: a changed loop that allocates for ever ends here
+MEMORY_BYTES = 12 * 2**30  # of address space: a mutated loop that allocates forever ends here
 
 
 def pytest_configure() -> None:
@@ -25,7 +25,7 @@ def pytest_configure() -> None:
 
 
 def pytest_sessionstart() -> None:
-    """Take the first example that fails as it is: making it smaller takes long and is of no use here."""
+    """Take the first example that fails as it is: shrinking it takes long and is of no use here."""
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile("mutants", hypothesis.settings(), phases=phases, report_multiple_bugs=False)
     hypothesis.settings.load_profile("mutants")

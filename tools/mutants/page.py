@@ -33,7 +33,7 @@ here. Neither draws a sample by a seed.
 
 
 def killed_share(outcomes: Mapping[Mutant, Outcome]) -> float:
-    """Return the share of mutants that were killed, 1 where there are none."""
+    """Return the share of mutants that were killed, 1 if there are none."""
     return sum(o.killed for o in outcomes.values()) / len(outcomes) if outcomes else 1.0
 
 

@@ -1,8 +1,8 @@
 """Where a file can be changed, and how: one place at a time, the rest of the text untouched.
 
-Changed are comparisons, arithmetic, constants, conditions, terms and factors of sums and products, calls that can be left
-out or exchanged, statements, and what is returned. Left alone are docstrings, annotations, decorators, assertions, anything
-that is raised, text and what makes it, since no test should pin those letter by letter.
+It changes comparisons, arithmetic, constants, conditions, terms and factors of sums and products, calls that can be left
+out or exchanged, statements, and return values. It leaves alone docstrings, annotations, decorators, assertions, anything
+that is raised, text and what creates it, since no test should pin those letter by letter.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ DROPPED_CALLS = {
 }
 SWAPPED_ARGUMENTS = {"cross": 0, "arctan2": 0, "atan2": 0, "subtract": 0, "where": 1, "if_else": 1}
 
-COUNTS = {"n", "size", "ndim", "shape", "count", "rows"}  # attributes that are whole numbers: there a boundary matters
+COUNTS = {"n", "size", "ndim", "shape", "count", "rows"}  # attributes that are integers: there a boundary matters
 SILENT_METHODS = {"__repr__", "__str__", "_repr_html_"}
 MESSAGES = {
     "TaupiError",
@@ -82,7 +82,7 @@ class Mutant:
 
     @property
     def key(self) -> str:
-        """A name that stays while the line stays: other lines may come and go."""
+        """A name that stays the same as long as the line does, whatever happens to other lines."""
         return sha256(
             "\n".join((self.file, self.code, self.kind, self.before, self.after, str(self.nth))).encode()
         ).hexdigest()
@@ -100,7 +100,7 @@ class Mutant:
 
 
 def mutants_of(file: str, text: str) -> list[Mutant]:
-    """Return every change of a file that leaves it readable and is a change, in the order of the text."""
+    """Return every real change of a file that leaves it valid, in the order of the text."""
     source = Source(text)
     seen: Counter[str] = Counter()
     result = []
@@ -111,7 +111,7 @@ def mutants_of(file: str, text: str) -> list[Mutant]:
 
 
 def is_change(mutant: Mutant, text: str) -> bool:
-    """Return whether the changed file can be read as Python and says something else."""
+    """Return whether the changed file is valid Python with a different meaning."""
     try:
         return ast.dump(ast.parse(mutant.apply(text))) != ast.dump(ast.parse(text))
     except SyntaxError:
@@ -132,7 +132,7 @@ def _is_list(node: ast.expr) -> bool:
 
 
 def _is_count(node: ast.expr) -> bool:
-    """Return whether `node` is a whole number by its looks: a number of things, and not a measure."""
+    """Return whether `node` looks like an integer: a count, and not a measured quantity."""
     if isinstance(node, ast.Subscript):
         node = node.value
     if isinstance(node, ast.Constant):
@@ -328,7 +328,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Drop an assignment to a part of something, or of a name to which something was assigned before."""
+        """Drop an assignment to a part of an object, or to a name that was assigned before."""
         target = node.targets[0]
         if isinstance(target, ast.Subscript) or (isinstance(target, ast.Name) and target.id in _loaded(node.value)):
             self._statement(node)

@@ -1,7 +1,7 @@
 """Which tests run a line of the source: recorded once, then only for test files that have changed since.
 
 A recording is a folder with the lines of each test, the tests' outcomes and seconds, and the source as it was then, so that a
-line of today is looked up where it stood. For each test file the newest recording counts.
+current line is looked up where it was then. For each test file the newest recording counts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class TimedTest:
 
     @property
     def file(self) -> str:
-        """The file that it stands in."""
+        """The file that contains it."""
         return self.name.partition("::")[0]
 
     @property
@@ -54,7 +54,7 @@ def _has_examples(path: Path, root: Path) -> bool:
 
 
 def digest(path: Path) -> str:
-    """Return a short name for what a file holds; of a folder, for all of its files that are no caches."""
+    """Return a short hash of a file's content, or, for a folder, of all of its files except caches."""
     if path.is_dir():
         files = sorted(p for p in path.rglob("*") if p.is_file() and p.suffix != ".pyc")
         text = "".join(f"{p.relative_to(path).as_posix()} {digest(p)}\n" for p in files).encode()
@@ -111,7 +111,7 @@ class Recording:
         return self._contexts[file]
 
     def old_lines(self, file: str, text: str) -> dict[int, int]:
-        """Return, for the lines of `text` that the file had then, where they stood."""
+        """Return, for the lines of `text` that the file had then, where they were."""
         path = self.folder / "source" / file
         then = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
         now = text.splitlines()
@@ -174,7 +174,7 @@ class Reach:
     def tests_of(self, mutant: Mutant, text: str) -> list[TimedTest]:
         """Return the tests that run a mutant's line, in the order in which to try them.
 
-        What runs when a module is imported concerns every test that runs anything of the file; these come last.
+        Code that runs when a module is imported concerns every test that runs anything in the file; these come last.
         """
         direct: set[TimedTest] = set()
         others: set[TimedTest] = set()
@@ -194,7 +194,7 @@ class Reach:
         return _varied(direct) + _varied(others - direct)
 
     def _valid(self, recording: Recording, names: Iterable[str]) -> set[TimedTest]:
-        """Return the tests among `names` whose file has no newer recording and is asked for."""
+        """Return the tests among `names` whose file was requested and has no newer recording."""
         files = set(self.files)
         tests = {TimedTest(recording.tests[name]["seconds"], name) for name in names}
         return {t for t in tests if t.file in files and self.newest(t.file) is recording}

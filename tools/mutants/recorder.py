@@ -1,6 +1,6 @@
 """A pytest plugin that notes which test runs which line: `pytest -p mutants.recorder`, with MUTANTS_RECORD naming a folder.
 
-Three things would hide a test's lines, and are seen to here. Builders remember their programs, so the second test that asks
+Three things would hide a test's lines, and are handled here. Builders cache their programs, so the second test that asks
 for one runs nothing: caches are emptied before each test. A fixture of a module or a session runs in the first test that
 asks for it: its lines are noted under its own name, and each test notes the names of its fixtures. What a test's module
 computes when it is imported is noted under the module's name.
@@ -101,7 +101,7 @@ class Recorder:
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """A test that is skipped or fails by itself kills nobody."""
+        """A test that is skipped or fails by itself kills no mutant."""
         if not report.passed:
             self.tests[report.nodeid]["passed"] = False
 

@@ -1,4 +1,4 @@
-"""Outcomes that are kept from run to run, so that an interrupted one goes on where it stopped.
+"""Outcomes that are kept from run to run, so that an interrupted run continues where it stopped.
 
 A kill is believed while the changed file and the test that killed it are as they were; that a mutant survived is believed
 only while nothing at all has changed.
@@ -26,7 +26,7 @@ class Results:
         self._entries: dict[str, dict] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
     def get(self, mutant: Mutant) -> Outcome | None:
-        """Return a mutant's outcome, where it is known and still believed."""
+        """Return a mutant's outcome, if it is known and still believed."""
         entry = self._entries.get(mutant.key)
         if entry is None or entry["file digest"] != digest(self.root / mutant.file):
             return None
@@ -39,7 +39,7 @@ class Results:
         return outcome if same else None
 
     def put(self, mutant: Mutant, outcome: Outcome) -> None:
-        """Keep a mutant's outcome, at once and on disk."""
+        """Save a mutant's outcome to disk at once."""
         digests = {"file digest": digest(self.root / mutant.file), "test digest": self._test_digest(outcome)}
         with self._lock:
             self._entries[mutant.key] = asdict(outcome) | digests | {"everything": self.everything}

@@ -1,7 +1,7 @@
 """A sample of mutants by a seed: the same lines give the same mutants, whatever happens to other lines.
 
 Every mutant has a number between 0 and 1, made from the seed and its own key; a room's share of the sample are those with the
-smallest numbers, one per line. So a change elsewhere in the file moves nobody in or out, but for the lines that it touches.
+smallest numbers, one per line. So a change elsewhere in the file affects only mutants of the lines that it touches.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def shares(counts: Mapping[str, int], size: int) -> dict[str, int]:
 
 
 def rank(mutant: Mutant, seed: int) -> str:
-    """Return what a mutant is ordered by: as good as random, and its own."""
+    """Return the sort key of a mutant: practically random, but fixed for each mutant."""
     return sha256(f"{seed} {mutant.key}".encode()).hexdigest()
 
 
@@ -86,7 +86,7 @@ def draw(
     equivalents: Iterable[Equivalent] = (),
     wanted: Callable[[Mutant], bool] = lambda mutant: True,
 ) -> list[Mutant]:
-    """Return `size` mutants of the files `texts`, if there are so many: at most one of a line, all of them `wanted`, and
+    """Return `size` mutants of the files `texts`, if there are that many: at most one per line, all of them `wanted`, and
     none that is listed as equivalent."""
     known = defaultdict(list)
     for entry in equivalents:

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 @dataclass(frozen=True)
 class Token:
-    """A token of the text and the offsets between which it stands."""
+    """A token of the text and the offsets of its start and end."""
 
     text: str
     start: int
@@ -41,7 +41,7 @@ class Source:
         return self._starts[row - 1] + len(line.encode()[:column].decode())
 
     def span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
-        """Return the offsets between which `node` stands, without parentheses around it."""
+        """Return the start and end offsets of `node`, without parentheses around it."""
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)

@@ -22,7 +22,7 @@ TOOLS = Path(__file__).resolve().parents[1]
 LEFT_OUT = (
     ".git", ".venv", ".mutants", "site", "dist", "out", "__pycache__", ".hypothesis", "*_cache", "*.egg-info",
 )  # fmt: skip
-FIRST_SECONDS, FIRST_FILES = 5.0, 4  # a first handful of tests, of few files: most mutants die of it
+FIRST_SECONDS, FIRST_FILES = 5.0, 4  # a first handful of tests, from a few files: it kills most mutants
 
 USAGE, NO_TESTS = 4, 5  # exit codes of pytest
 
@@ -31,7 +31,7 @@ KILLED, SLOW, SURVIVED, UNREACHED = "killed", "killed by the time limit", "survi
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a mutant: by which test it was killed, how many were run, how long it took."""
+    """The outcome of a mutant: which test killed it, how many were run, how long it took."""
 
     result: str
     test: str = ""
@@ -61,7 +61,7 @@ class Copy:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def stop(self) -> None:
-        """End what runs here, from another thread: its outcome is nobody's."""
+        """End what runs here, from another thread; its outcome is discarded."""
         self._stopped = True
         self._kill()
 
@@ -71,7 +71,7 @@ class Copy:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def write(self, file: str, text: str) -> None:
-        """Write a file so that Python sees that it is new: byte code is compared by whole seconds."""
+        """Write a file so that Python sees that it is new: byte code is compared with a resolution of a second."""
         path = self.root / file
         path.write_text(text, encoding="utf-8")
         self._writes += 1
@@ -81,7 +81,7 @@ class Copy:
     def pytest(
         self, *arguments: str, variables: Mapping[str, str], seconds: float | None = None
     ) -> tuple[int | None, str]:
-        """Run pytest here; return its exit code, None where it ran out of time, and what it printed."""
+        """Run pytest here; return its exit code, None if it ran out of time, and what it printed."""
         path = os.pathsep.join((str(self.root / "src"), str(TOOLS), os.environ.get("PYTHONPATH", "")))
         kept = {k: v for k, v in os.environ.items() if k not in {"TAUPI_RECORDINGS", "PYTEST_ADDOPTS"}}
         own = {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "TAUPI_CACHE": str(self.cache), "MPLBACKEND": "agg"}
@@ -114,7 +114,7 @@ class Copy:
             print("\n".join(line for line in printed.splitlines() if line.startswith(("FAILED", "ERROR"))), flush=True)
 
     def failing(self, tests: Iterable[TimedTest], seconds: float | None = None) -> str | None:
-        """Run tests in their order; return the one that failed first, "" where none did, None where time ran out."""
+        """Run tests in their order; return the one that failed first, "" if none did, None if time ran out."""
         tests = list(tests)
         names, failed = self.root.parent / "tests.txt", self.root.parent / "failed.txt"
         names.write_text("\n".join(t.name for t in tests), encoding="utf-8")
@@ -125,7 +125,7 @@ class Copy:
             "-p", "mutants.only", "-x", "--no-header", *files, variables=variables, seconds=seconds
         )
         if code == USAGE:
-            raise RuntimeError(f"pytest was called in a wrong way:\n{printed}")
+            raise RuntimeError(f"pytest was called incorrectly:\n{printed}")
         if code is None or code in (0, NO_TESTS):
             return None if code is None else ""
         return failed.read_text(encoding="utf-8") if failed.exists() else "the interpreter"
@@ -150,7 +150,7 @@ def stages(tests: Sequence[TimedTest], budget: float) -> list[list[TimedTest]]:
 def try_mutant(copy: Copy, mutant: Mutant, text: str, tests: Sequence[TimedTest], budget: float) -> Outcome:
     """Put the change into the copy, run the tests until one fails, and take the change out again.
 
-    A stage may take 45 s and five times as long as when it was recorded; a mutant that takes longer is killed, too.
+    A stage may take 45 s and five times as long as when it was recorded; a mutant that takes longer also counts as killed.
     """
     if not tests:
         return Outcome(UNREACHED)

@@ -14,7 +14,7 @@ from taupi.model.robot import Robot
 from taupi.model.robot_parts import MULTIPLE
 from taupi.model.scalars import Vector, to_float
 
-# Descriptions of the same arm differ by the digits that their authors printed; more than this is another arm.
+# Descriptions of the same arm differ by rounding of their digits; a larger difference is another arm.
 FARTHEST, WIDEST = 3e-3, 3e-3  # m, rad
 _SAME = 1e-9
 # Gravity that differs by more than this share changes torques by as much.
@@ -39,7 +39,7 @@ class Arrangement:
 
     @classmethod
     def of(cls, robot: Robot) -> Arrangement:
-        """Return the arrangement of a robot's joints; of free and ball joints, which have no axis, that is zero."""
+        """Return the arrangement of a robot's joints; axes of free and ball joints, which have none, are zero."""
         values = dict(robot.symbols)
         base = matrix_of(robot.base, values)
         links: list[np.ndarray] = []
@@ -83,7 +83,7 @@ def vector_of(vector: Vector, robot: Robot) -> np.ndarray:
 def matched_joints(ours: Sequence[str], theirs: Sequence[str], where: str, robot: str) -> dict[str, str]:
     """Return the names of our joints in another model, by our name.
 
-    They are the same names; or, if none is there, names that differ by what stands before them; or the same order.
+    They are the same names; or, if none match, names that differ by a prefix; or joints in the same order.
 
     >>> matched_joints(["panda_joint1", "panda_joint2"], ["joint2", "joint1", "finger_joint1"], "panda.xml", "panda")
     {'panda_joint1': 'joint1', 'panda_joint2': 'joint2'}
@@ -104,7 +104,7 @@ def matched_joints(ours: Sequence[str], theirs: Sequence[str], where: str, robot
 
 
 def _by_ending(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str] | None:
-    """Return pairs of names of which one ends in the other, if there is one prefix for all of them: "panda_", or none."""
+    """Return pairs of names that differ by one common prefix, such as "panda_"; nothing if there is none."""
     for long, short, turned in ((ours, theirs, False), (theirs, ours, True)):
         for prefix in {a[: -len(b)] for a in long for b in short if len(a) > len(b) > 0 and a.endswith(b)}:
             pairs = {a: a[len(prefix) :] for a in long if a.startswith(prefix) and a[len(prefix) :] in short}
@@ -117,9 +117,9 @@ def _by_ending(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str] | N
 def link_frames(ours: Robot, theirs: Arrangement, gravity: np.ndarray, where: str) -> dict[str, np.ndarray]:
     """Return the pose (4, 4) of their link frame in ours, by the name of our joint that moves the link.
 
-    `theirs` has the joints of another model in our order, and `gravity` (3,) is that of its world. This world may be turned and
-    shifted against ours, as where a base is mounted in another way; then this motion D is the one that carries all of their
-    joint axes onto ours. Joint axes that no such motion brings together belong to another arm, which is refused; gravity that
+    `theirs` has the joints of another model in our order, and `gravity` (3,) is that of its world. This world may be rotated and
+    shifted relative to ours, for example if a base is mounted differently; the motion D then carries all of their
+    joint axes onto ours. If no such motion aligns the joint axes, they belong to another arm, which is refused; gravity that
     differs is a warning.
     """
     a, b = Arrangement.of(ours), theirs
@@ -178,7 +178,7 @@ def central(body: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
 
 
 def _misfit(a: Arrangement, b: Arrangement, slides: np.ndarray) -> float:
-    """Return by how much joint axes differ at most: directions (rad) and distances (m) of lines, sliding ones of none."""
+    """Return how much joint axes differ: directions (rad), and distances (m) of lines, which are zero for prismatic joints."""
     return float(max(_turns(a, b).max(initial=0.0), _distances(a, b, slides).max(initial=0.0)))
 
 
@@ -198,7 +198,7 @@ def _world_motion(a: Arrangement, b: Arrangement, slides: np.ndarray) -> np.ndar
     u, v = _directions(a, slides), _directions(b, slides)
     left, sizes, right = np.linalg.svd(u.T @ v)
     turn = left @ np.diag([1.0, 1.0, np.linalg.det(left @ right)]) @ right
-    if sizes[1] < 1e-9 * sizes[0]:  # one direction does not tell how a world is turned
+    if sizes[1] < 1e-9 * sizes[0]:  # a single direction does not determine how a world is rotated
         turn = np.eye(3)
     turns = [k for k in range(len(slides)) if not slides[k] and a.axes[k].any()]
     across = [np.eye(3) - np.outer(a.axes[k], a.axes[k]) for k in turns]
@@ -211,7 +211,7 @@ def _world_motion(a: Arrangement, b: Arrangement, slides: np.ndarray) -> np.ndar
 
 
 def _directions(arm: Arrangement, slides: np.ndarray) -> np.ndarray:
-    """Return vectors (k, 3) that belong to the joint axes themselves: their directions, and the ways from one to another."""
+    """Return vectors (k, 3) that belong to the joint axes themselves: their directions, and the offsets between them."""
     turning = [k for k in range(len(slides)) if not slides[k] and arm.axes[k].any()]
     vectors = list(arm.axes)
     for i, k in pairwise(turning):
@@ -226,7 +226,7 @@ def _directions(arm: Arrangement, slides: np.ndarray) -> np.ndarray:
 
 
 def _refuse_other_kinds(ours: Robot, a: Arrangement, b: Arrangement, where: str) -> None:
-    """Refuse joints that slide in one description and turn in the other."""
+    """Refuse joints that are prismatic in one description and revolute in the other."""
     for joint, here, there in zip(ours.joints, a.slides, b.slides, strict=True):
         if here != there:
             words = ("turns", "slides")
@@ -243,7 +243,7 @@ def _refuse_other_arm(ours: Robot, a: Arrangement, b: Arrangement, slides: np.nd
         return
     k = int(np.argmax(turns / WIDEST + distances / FARTHEST))
     raise TaupiError(
-        f"{where} is another arm than {ours.name}: at q = 0 the axis of {ours.joints[k].name} is turned by {turns[k]:.3g} rad "
+        f"{where} is another arm than {ours.name}: at q = 0 the axis of {ours.joints[k].name} is rotated by {turns[k]:.3g} rad "
         f"and {distances[k]:.3g} m away, more than rounding in a description explains ({WIDEST:g} rad, {FARTHEST:g} m).",
         remedy="Give the model of the same arm, with joints that are zero in the same pose.",
     )

@@ -1,4 +1,4 @@
-"""Models of other engines held against a fit on logs."""
+"""Models of other engines compared with a fit on logs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from taupi.settings import takes
 from taupi.signals.read import LogLike
 from taupi.signals.reading import Reading
 
-# rad/s or m/s: below it, motions spend little of their time.
+# rad/s or m/s: motions spend little of their time below this speed.
 _SLOW = 0.1
 
-# By name: from the path of a model, and the robot whose motions it makes, a function of q, qd, qdd (N, n) to torques (N, n).
+# By name: makes, from the path of a model and its robot, a function from q, qd, qdd (N, n) to torques (N, n).
 ENGINES: dict[str, Callable[[str | os.PathLike[str], Robot], MujocoModel]] = {"mujoco": MujocoModel.of}
 
 
@@ -71,8 +71,8 @@ def check_mjcf(
     """Return what taking a `fit` to MuJoCo costs on a `log`: its error, step by step from the fit to MuJoCo's torques.
 
     `export` is what `taupi.write_mjcf` returned. The steps are "placed", without the parameters that MJCF has no place for;
-    "no memory", with dry friction that follows the speed of the moment, where that of the fit remembers how the motion came
-    there; and "mujoco", MuJoCo's own inverse dynamics of the file. Steps that change nothing are left out. The log is prepared as
+    "no memory", with dry friction that depends only on the present speed, whereas that of the fit depends on the earlier
+    motion; and "mujoco", MuJoCo's own inverse dynamics of the file. Steps that change nothing are left out. Logs are prepared as
     by `compare_with`.
 
     >>> import tempfile, numpy as np, taupi as tp
@@ -104,7 +104,7 @@ def check_mjcf(
 
 
 def _words_of_soft_friction(engine: MujocoModel) -> str:
-    """Return which joints have all of their dry friction at higher speeds only, and what hardens it; nothing if none has."""
+    """Return which joints have their full dry friction only at higher speeds, and what hardens it; nothing if there are none."""
     soft = [f"{name} {speed:.2g}" for name, speed in engine.soft_friction().items() if speed > _SLOW]
     if not soft:
         return ""

@@ -1,4 +1,4 @@
-"""A program and the programs of its derivatives, each traced and compiled when it is first asked for, to any order."""
+"""A program and the programs of its derivatives, each traced and compiled when it is first needed, to any order."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Differentiable:
-    """A `program` whose derivatives are at hand; they are `Differentiable` again, so that every order follows.
+    """A `program` with its derivatives; they are `Differentiable` again, so that every order follows.
 
     Frameworks keep what they compiled by the identity of this object, so that each derivative exists once.
     """

@@ -21,10 +21,10 @@ from taupi.model.robot_parts import MULTIPLE
 def to_drake(source: Robot | Fit, plant: Any, context: Any = None, anyway: bool = False) -> Any:
     """Set the parameters of the `source`, a robot or a fit, for a Drake `plant` of the same arm, and return the context.
 
-    Drake keeps parameters in contexts: they are set in `context`, one of the plant, or by default in a new one. Set are the
-    spatial inertias of bodies, the damping of joints, and, where a joint has an actuator, its rotor inertia for the gear ratio
+    Drake keeps parameters in contexts: they are set in `context`, one of the plant, or by default in a new one. It sets the
+    spatial inertias of bodies, the damping of joints, and, if a joint has an actuator, its rotor inertia for the gear ratio
     that it has. Joints are found by name, and bodies may have other frames than the robot's links; bodies welded to a link keep
-    their inertia where a real body is left for the link. Dry friction, springs, constant torques, and rotors without an actuator
+    their inertia if a real body is left for the link. Dry friction, springs, constant torques, and rotors without an actuator
     have no place: a warning names them. What a fit has not identified becomes 0. A fit whose verdict is wrong is refused, unless
     `anyway`.
 
@@ -52,14 +52,14 @@ def to_drake(source: Robot | Fit, plant: Any, context: Any = None, anyway: bool 
     for joint, theirs, body in zip(robot.joints, joints, taken.bodies, strict=True):
         _set_body(tree, plant, context, theirs.child_body(), moved_body(body, frames[joint.name]))
     without_rotor = _set_joints(plant, context, taken, joints)
-    # Drake ends the process where damping is negative.
+    # Drake ends the process if damping is negative.
     others = [*without_rotor, *taken.negative("damping")]
     warn_of_unplaced(taken, ("armature", "damping"), "a Drake plant", others)
     return context
 
 
 def _checked_context(plant: Any, context: Any) -> Any:
-    """Return a context of the plant: the one that was handed over, or a new one for None."""
+    """Return a context of the plant: the given one, or a new one for None."""
     if context is None:
         return plant.CreateDefaultContext()
     try:
@@ -68,13 +68,13 @@ def _checked_context(plant: Any, context: Any) -> Any:
         raise TaupiError(
             Argument("context"),
             f" is {shown(context)}, expected a context of this plant.",
-            remedy="Of a diagram's context, take plant.GetMyMutableContextFromRoot(...).",
+            remedy="From a diagram's context, take plant.GetMyMutableContextFromRoot(...).",
         ) from None
     return context
 
 
 def _set_joints(plant: Any, context: Any, taken: Identified, joints: Sequence[Any]) -> list[str]:
-    """Set damping and rotors of joints, and return the names of the rotors that have no actuator to be set in."""
+    """Set damping and rotors of joints, and return the names of the rotors without an actuator to set them in."""
     actuators = {a.joint().index(): a for a in map(plant.get_joint_actuator, plant.GetJointActuatorIndices())}
     unset = []
     for joint, theirs in zip(taken.robot.joints, joints, strict=True):
@@ -131,7 +131,7 @@ def _arrangement(plant: Any, joints: list[Any]) -> Arrangement:
 
 
 def _set_body(tree: Any, plant: Any, context: Any, body: Any, asked: np.ndarray) -> None:
-    """Set a link's parameters: what bodies welded to it leave of them, or all if no real body would be left."""
+    """Set a link's parameters minus those of bodies welded to it, or all of them if no real body would be left."""
     welded = [b for b in plant.GetBodiesWeldedTo(body) if b.index() != body.index()]
     pose = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
     own = asked.copy()

@@ -1,4 +1,4 @@
-"""What other tools take of a robot or a fit: bodies of links, and five numbers per joint; and what has no place there."""
+"""What other tools can represent of a robot or a fit: bodies of links, and five numbers per joint; and what is lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PLACES = {
     "stiffness": "spring",
     "offset": "offset",
 }
-# Terms that stand in for friction that a tool has no place for: all of these act on speed alone.
+# Terms that replace friction that a tool has no place for: all of these depend on speed only.
 _STAND_INS = ("viscous", "coulomb", "offset")
 
 
@@ -40,7 +40,7 @@ class JointValues:
         armature: Inertia of the rotor behind the gear, kg m^2 or kg.
         damping: Viscous friction, N m s/rad or N s/m.
         dry_friction: Coulomb friction, N m or N.
-        stiffness: Of a spring at the link, N m/rad or N/m.
+        stiffness: Stiffness of a spring at the link, N m/rad or N/m.
         offset: A constant torque, N m, or force, N.
     """
 
@@ -53,7 +53,7 @@ class JointValues:
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """A robot as another tool can take it.
+    """A robot as other tools can represent it.
 
     Attributes:
         robot: The robot with its parameters.
@@ -70,19 +70,19 @@ class Identified:
     base: np.ndarray | None = None
 
     def unplaced(self, fields: Sequence[str]) -> list[str]:
-        """Return the names of parameters that a tool with these `fields` of `JointValues` alone has no place for."""
+        """Return the names of parameters that have no place in a tool with only these `fields` of `JointValues`."""
         missing = [f for f in PLACES if f not in fields]
         names = [f"{name}.{PLACES[f]}" for name, j in self.joints.items() for f in missing if getattr(j, f)]
         return [*names, *self.lost]
 
     def negative(self, field: str) -> list[str]:
-        """Return the names of parameters in a `field` of `JointValues` that are below zero, which some tools do not take."""
+        """Return the names of parameters in a `field` of `JointValues` that are below zero, which some tools do not accept."""
         return [f"{name}.{PLACES[field]}" for name, j in self.joints.items() if getattr(j, field) < 0]
 
 
 @singledispatch
 def identified(source: object, anyway: bool = False) -> Identified:
-    """Return the `source`, a robot or a fit, as other tools can take it.
+    """Return the `source`, a robot or a fit, as other tools can represent it.
 
     A fit whose verdict is wrong is refused unless `anyway`. What a fit has not identified is 0, since it predicts torques without
     it; friction that depends on load or bends with speed is replaced by the viscous and dry friction that come nearest to it on
@@ -138,7 +138,7 @@ def _(source: Fit, anyway: bool = False) -> Identified:
 
 
 def _with_stand_ins(fit: Fit, pi: np.ndarray, gone: np.ndarray) -> np.ndarray:
-    """Return standard parameters with some `gone`, and viscous, dry friction and offset changed to stand in for these.
+    """Return standard parameters without those in `gone`, and with viscous and dry friction and offset changed to replace them.
 
     With W the weighted rows of the fit, the change d of the latter minimises ||W_f d - W_l x_l||, x_l the parameters that go.
     """
@@ -154,7 +154,7 @@ def _with_stand_ins(fit: Fit, pi: np.ndarray, gone: np.ndarray) -> np.ndarray:
     target = rows[:, lost] @ fit.values[lost]
     change = np.linalg.lstsq(rows[:, [columns[c] for c in free]], target, rcond=1e-10)[0]
     result[free] += change
-    # Dry friction that pushes is not friction, and a tool may refuse it.
+    # Negative dry friction is not friction, and a tool may refuse it.
     for c in free:
         if entries[c].kind != "offset":
             result[c] = max(result[c], min(pi[c], 0.0))

@@ -1,8 +1,8 @@
 """A program as a function of JAX arrays: one primitive whose rules of differentiation and batching are programs again.
 
-On a CPU XLA calls the compiled kernel itself, on its own memory (`xla_handler.py`); on a GPU a function that launches the CUDA
+On a CPU, XLA calls the compiled kernel, on its own memory (`xla_handler.py`); on a GPU, a function that launches the CUDA
 kernel there (`xla_cuda.py`). A derivative is a traced program: forward mode that of `Program.jvp`, reverse mode that of
-`Program.vjp`, over all inputs that are asked for at once.
+`Program.vjp`, over all requested inputs at once.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from taupi.program.program import Program
 
 _MAJOR = 0  # of XLA's interface, as `xla_handler` knows it
-_NUMBERS = count()  # each kernel has a name of its own within XLA
+_NUMBERS = count()  # each kernel has its own name within XLA
 
 
 class JaxFunction:
@@ -114,7 +114,7 @@ def _primitive() -> SimpleNamespace:
 
 
 def _run_alone(*arrays: Any, node: Differentiable) -> Any:
-    """Run outside of any `jit`: in one of its own, which is kept."""
+    """Run outside of any `jit`: in a separate one, which is kept."""
     here = _primitive()
     if "jit" not in node.built:
         node.built["jit"] = here.jax.jit(lambda *x: here.primitive.bind(*x, node=node))
@@ -151,7 +151,7 @@ def _transpose(cotangents: Sequence[Any], *arrays: Any, node: Differentiable) ->
     result: list[Any] = [None] * len(arrays)
     if not known:
         return result
-    # Linear in v, so that the value of v does not matter: zeros stand for it.
+    # Linear in v, so that the value of v does not matter: zeros are used.
     dtype = next(w.dtype for w in cotangents if not isinstance(w, zero))
     filled = [here.jnp.zeros((1, a.aval.shape[1]), dtype) if isinstance(a, unknown) else a for a in arrays]
     back = node.pullback(linear, known)
@@ -163,7 +163,7 @@ def _transpose(cotangents: Sequence[Any], *arrays: Any, node: Differentiable) ->
 
 
 def _batch(arrays: Sequence[Any], axes: Sequence[Any], *, node: Differentiable) -> tuple[Any, Any]:
-    """Fold a mapped axis into the batch; inputs that neither maps nor batches stay shared."""
+    """Fold a mapped axis into the batch; inputs that are neither mapped nor batched stay shared."""
     here = _primitive()
     jnp = here.jnp
     extent = next(a.shape[x] for a, x in zip(arrays, axes, strict=True) if x is not None)

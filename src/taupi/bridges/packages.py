@@ -11,7 +11,7 @@ from taupi.errors import TaupiError
 def needed(module: str, extra: str, purpose: str) -> ModuleType:
     """Return a module of another tool, or raise an error that says which `extra` of this package installs it.
 
-    `purpose` is what needs the module, as the beginning of a sentence.
+    `purpose` names what needs the module, as the beginning of a sentence.
 
     >>> needed("math", "mujoco", "This example").sqrt(4)
     2.0

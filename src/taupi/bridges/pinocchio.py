@@ -1,4 +1,4 @@
-"""Pinocchio: what was identified, set in a model of theirs."""
+"""Pinocchio: what was identified, set in a Pinocchio model."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ FIELDS = ("armature", "damping", "dry_friction")
 def to_pinocchio(source: Robot | Fit, model: Any, anyway: bool = False) -> Any:
     """Set the parameters of the `source`, a robot or a fit, in a Pinocchio `model` of the same arm, and return the model.
 
-    Set are `inertias`, `armature`, `damping` and `friction` of its joints, which are found by name; their frames may be other
-    ones than the robot's link frames. `pinocchio.rnea`, `aba` and `crba` use inertias and armature; what else acts at a joint is
-    for their users to add. Springs and constant torques have no place: a warning names them. What a fit has not identified
+    It sets `inertias`, `armature`, `damping` and `friction` of its joints, which are found by name; their frames may differ
+    from the robot's link frames. `pinocchio.rnea`, `aba` and `crba` use inertias and armature; whatever else acts at a joint is
+    for the user to add. Springs and constant torques have no place: a warning names them. What a fit has not identified
     becomes 0. A fit whose verdict is wrong is refused, unless `anyway`.
 
     >>> import pinocchio, taupi as tp  # doctest: +SKIP
@@ -50,7 +50,7 @@ def to_pinocchio(source: Robot | Fit, model: Any, anyway: bool = False) -> Any:
 
 
 def _joints(pin: Any, model: Any, robot: Robot) -> dict[str, str]:
-    """Return the names of the model's joints by ours; a free base is whatever free joint the model begins with."""
+    """Return the names of the model's joints by ours; a free base is the free joint that the model begins with."""
     names = list(model.names)[1:]
     ours = {}
     if robot.floating and names and model.joints[1].shortname() == "JointModelFreeFlyer":
@@ -70,7 +70,7 @@ def _joints(pin: Any, model: Any, robot: Robot) -> dict[str, str]:
 
 
 def _arrangement(pin: Any, model: Any, numbers: list[int]) -> Arrangement:
-    """Return the model's joints at its neutral configuration, where turning joints are at zero."""
+    """Return the model's joints at its neutral configuration, where revolute joints are at zero."""
     data = model.createData()
     q = pin.neutral(model)
     jacobian = pin.computeJointJacobians(model, data, q)

@@ -1,4 +1,4 @@
-"""Bodies that exist, which is what other tools take."""
+"""Physically possible bodies, the only ones that other tools accept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def unreal(body: np.ndarray) -> str:
 
 
 def refuse_unreal(taken: Identified, tool: str) -> None:
-    """Refuse bodies of links that no real body has; a `tool` takes links without any mass or inertia."""
+    """Refuse links that are no real bodies; a `tool` accepts links without any mass or inertia."""
     for link, body in zip(taken.robot.links, taken.bodies, strict=True):
         if body.any() and (why := unreal(body)):
             raise TaupiError(

@@ -1,4 +1,4 @@
-"""Robotics Toolbox for Python: a robot as theirs."""
+"""Robotics Toolbox for Python: a robot as a roboticstoolbox.Robot."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def to_rtb(source: Robot | Fit, anyway: bool = False) -> Any:
     """Return the `source`, a robot or a fit, as a `roboticstoolbox.Robot`: links with masses, friction, rotors, limits.
 
     A joint turns about, or slides along, the z-axis of its link there. `B` is viscous friction, `Tc` dry friction in both
-    directions with a constant torque in it, and `Jm` the rotor's inertia behind the gear, with `G` = 1; their `robot.rne` has
-    all of it. The tool is the robot's tip. Springs have no place, which a warning says. A fit whose
+    directions including a constant torque, and `Jm` the rotor's inertia behind the gear, with `G` = 1; its `robot.rne` includes
+    all of it. The tool is the robot's tip. Springs have no place, and a warning says so. A fit whose
     verdict is wrong is refused, unless `anyway`.
 
     >>> import taupi as tp  # doctest: +SKIP
@@ -101,7 +101,7 @@ def _with_z(axis: np.ndarray) -> np.ndarray:
 
 
 def _orthogonal(pose: np.ndarray) -> np.ndarray:
-    """Return a pose whose rotation is orthogonal to the last digit that doubles have, which their checks ask for."""
+    """Return a pose whose rotation is orthogonal to double precision, as the toolbox requires."""
     left, _, right = np.linalg.svd(pose[:3, :3])
     result = pose.copy()
     result[:3, :3] = left @ right

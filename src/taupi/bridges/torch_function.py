@@ -1,7 +1,7 @@
 """A program as a function of PyTorch tensors: one autograd function whose derivatives are programs again.
 
-On a CPU the compiled kernel reads and writes the tensors' own memory. On a GPU tensors go to the CUDA kernel and back by DLPack,
-which copies nothing either.
+On a CPU the compiled kernel reads and writes the tensors' own memory. On a GPU tensors go to the CUDA kernel and back via DLPack,
+without copying.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class TorchFunction:
     """A `program` as a function of PyTorch tensors with batch axes in front, for autograd of any order and `torch.func`.
 
-    Tensors are float32 or float64, on the CPU or on a CUDA device, all alike; numbers and NumPy arrays among the arguments
+    Tensors are float32 or float64, on the CPU or on a CUDA device, all the same; numbers and NumPy arrays among the arguments
     become tensors like the others.
     """
 
@@ -129,7 +129,7 @@ def _framework() -> SimpleNamespace:
 
         @staticmethod
         def vmap(info: Any, in_dims: tuple[Any, ...], node: Differentiable, *arrays: Any) -> tuple[Any, Any]:
-            """Fold a mapped axis into the batch; inputs that neither maps nor batches stay shared."""
+            """Fold a mapped axis into the batch; inputs that are neither mapped nor batched stay shared."""
             extent = info.batch_size
             axes = in_dims[1:]
             moved = [a if x is None else a.movedim(x, 0) for a, x in zip(arrays, axes, strict=True)]
@@ -145,7 +145,7 @@ def _framework() -> SimpleNamespace:
 
 
 def run(torch: Any, node: Differentiable, arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a program's results for plain tensors, by the kernel of the device that they are on."""
+    """Return a program's results for plain tensors, using the kernel for their device."""
     n = int(np.broadcast_shapes(*(tuple(a.shape[:1]) for a in arrays))[0])
     inputs = [a.detach().reshape(a.shape[0], *p.shape) for a, p in zip(arrays, node.program.inputs, strict=True)]
     if arrays[0].device.type == "cuda":

@@ -1,4 +1,4 @@
-"""What a tool has no place for, said once."""
+"""The warning about what a tool has no place for, stated once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from taupi.errors import warn
 
 
 def warn_of_unplaced(taken: Identified, fields: Sequence[str], tool: str, others: Sequence[str] = ()) -> None:
-    """Warn of parameters that a tool with these `fields` of `JointValues` has no place for, and of `others` by name."""
+    """Warn about parameters that have no place in a tool with these `fields` of `JointValues`, and about `others` by name."""
     names = [*taken.unplaced(fields), *others]
     if names:
         stands_in = taken.lost and taken.base is not None

@@ -1,7 +1,7 @@
 """A program's CUDA kernel behind XLA's foreign function interface: a handler that launches it on XLA's memory and stream.
 
-XLA calls a handler with a frame of pointers (`xla/ffi/api/c_api.h`), here those of the GPU's memory. A launch is all that is left
-to do, so that the handler may be Python: it costs microseconds, while the kernel runs behind it.
+XLA calls a handler with a frame of pointers (`xla/ffi/api/c_api.h`), here to the GPU's memory. Only the launch is left
+to do, so the handler may be Python: it costs microseconds, while the kernel runs asynchronously.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class _Handler:
         self.lines: list[str] = []
 
     def text(self, version: tuple[int, int]) -> str:
-        """Return the function; asked for its metadata, it answers with XLA's own `version`."""
+        """Return the function; when asked for its metadata, it answers with XLA's own `version`."""
         inputs, outputs = len(self.program.inputs), len(self.program.outputs)
         self.lines = ["declare ptr @malloc(i64)", "declare void @free(ptr)"]
         self.lines += ["declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)", "define ptr @xla_handler(ptr %frame) {"]
@@ -67,7 +67,7 @@ class _Handler:
         return "\n".join(self.lines)
 
     def _preamble(self, version: tuple[int, int]) -> None:
-        """Answer a question for metadata, and do nothing in the stages before execution."""
+        """Answer a request for metadata, and do nothing in the stages before execution."""
         self._load("extension", "ptr", "%frame", _EXTENSION)
         self.lines += ["  %extended = icmp ne ptr %extension, null", "  br i1 %extended, label %kind, label %stage"]
         self.lines += ["kind:"]
@@ -123,7 +123,7 @@ class _Handler:
         self._store(2 * place + 1, "i64", str(size))
 
     def _scratch(self, slot: int) -> None:
-        """Take memory that is this call's own: XLA calls from several threads."""
+        """Allocate separate memory for each call: XLA calls from several threads."""
         needed = (self.kept + self.rows) * self.size + _ALIGNMENT
         self.lines += [f"  %memory = call ptr @malloc(i64 {needed})", "  %memory.int = ptrtoint ptr %memory to i64"]
         self.lines += [f"  %memory.up = add i64 %memory.int, {_ALIGNMENT - 1}"]

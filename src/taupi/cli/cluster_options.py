@@ -15,9 +15,9 @@ class ClusterOptions(Settings):
 
     Attributes:
         scheduler: Dask scheduler whose workers read the logs, such as tcp://head:8786.
-        scheduler_file: The same, by the file that the scheduler wrote.
-        resume: Where finished logs of a cluster are kept, to go on after an interruption.
-        skip_bad: Leave out logs that cannot be used; exit with 3 if they are more than 5 %.
+        scheduler_file: The same scheduler, named by the file that it wrote.
+        resume: Where a cluster keeps finished logs, so that an interrupted run can continue.
+        skip_bad: Leave out logs that cannot be used; exit with 3 if these are more than 5 % of all logs.
     """
 
     scheduler: str | None = None

@@ -18,7 +18,7 @@ from taupi.cli.spelling import spelling_of
 from taupi.cli.terminal import on_a_terminal
 from taupi.errors import NotIdentifiedError, Spelling, TaupiError, TaupiWarning
 
-SERVING = ("view", "worker")  # commands that run until they are ended
+SERVING = ("view", "worker")  # commands that run until they are stopped
 
 
 class Command(TyperCommand):
@@ -28,9 +28,7 @@ class Command(TyperCommand):
         """Run the command."""
         spelling = spelling_of(self.params)
         for stream in (sys.stdout, sys.stderr):
-            if isinstance(
-                stream, io.TextIOWrapper
-            ):  # an ASCII terminal, or a name that is not UTF-8, is no reason to fail
+            if isinstance(stream, io.TextIOWrapper):  # do not fail on an ASCII terminal, or on a name that is not UTF-8
                 stream.reconfigure(errors="backslashreplace")
         with on_a_terminal(None if self.name in SERVING else f"taupi {self.name}"), warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: _warn(message, spelling)
@@ -38,13 +36,13 @@ class Command(TyperCommand):
                 super().invoke(ctx)
                 sys.stdout.flush()
                 self._say_next(ctx)
-            except BrokenPipeError:  # whoever reads the output has seen enough
-                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left goes nowhere
+            except BrokenPipeError:  # the reader of the output closed the pipe
+                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the remaining output is discarded
                 raise typer.Exit(ExitCode.GOOD) from None
             except OSError as error:
                 if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
                     raise
-                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - what is left has no place
+                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the remaining output cannot be written
                 print(f"taupi: standard output cannot be written: {error.strerror}.", file=sys.stderr)
                 raise typer.Exit(ExitCode.BAD_INPUT) from None
             except TaupiError as error:
@@ -53,7 +51,7 @@ class Command(TyperCommand):
                 raise typer.Exit(ExitCode.NOT_ACHIEVED if failed else ExitCode.BAD_INPUT) from None
 
     def _say_next(self, ctx: Any) -> None:
-        """On a terminal, say what to type next, where the command has not done so."""
+        """On a terminal, print what to type next, unless the command has already done so."""
         step = next_step(str(self.name), ctx.params) if sys.stderr.isatty() and sys.stdout.isatty() else None
         if step is not None and not ctx.params.get("as_json"):
             print(f"next: {step}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What runs beside a robot, by its name on the command line: for a fit, or for a robot with its own parameters."""
+"""Components that run beside a robot, by their names on the command line: for a fit, or for a robot with its own parameters."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def build_component(
 
 
 def read_detector(source: Fit | Robot, path: Path, terms: tuple[str, ...] | None = None) -> ContactDetector:
-    """Return the detector for a fit, or a robot with `terms`: thresholds in the file at `path`, and the observer they are for."""
+    """Return the detector for a fit, or a robot with `terms`: the thresholds in the file at `path`, and their observer."""
     import taupi as tp
     from taupi.identification.online.contacts import ContactDetector
     from taupi.identification.online.thresholds_file import read_thresholds
@@ -49,7 +49,7 @@ def read_detector(source: Fit | Robot, path: Path, terms: tuple[str, ...] | None
 
 
 def fit_of(source: str) -> Fit | None:
-    """Return the fit in a file or directory, or None where `source` names a robot."""
+    """Return the fit in a file or directory, or None if `source` names a robot."""
     import taupi as tp
 
     path = Path(source)

@@ -19,8 +19,8 @@ class Description(Settings):
     Attributes:
         lock: Joint to hold at zero.
         tip: Link at which the chain ends.
-        snap: Whether angles of the file that are nearly right angles are taken as right angles.
-        floating: Whether the base moves freely. By default only where the file says so.
+        snap: Whether nearly right angles in the file are taken as right angles.
+        floating: Whether the base moves freely. By default only if the file says so.
         xacro: NAME=VALUE, an argument of a .xacro file.
     """
 
@@ -31,7 +31,7 @@ class Description(Settings):
     xacro: tuple[str, ...] = ()
 
     def load(self, robot: str) -> Robot:
-        """Return a built-in robot by its name, or that of a file; only settings that the user changed are passed on."""
+        """Return a built-in robot by its name, or the robot in a file; only settings that the user changed are passed on."""
         import taupi as tp
 
         changes: dict[str, Any] = {
@@ -54,7 +54,7 @@ class Description(Settings):
 
 
 def _arguments(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Return arguments by name from texts NAME=VALUE."""
+    """Return arguments by name from texts of the form NAME=VALUE."""
     for pair in pairs:
         if "=" not in pair:
             raise TaupiError(Argument("xacro"), f" is {pair!r}, expected NAME=VALUE.")

@@ -16,9 +16,9 @@ class ExitCode(IntEnum):
 
     GOOD = 0
     BUG = 1
-    """A mistake of ours; Python prints where it happened."""
+    """A bug in taupi; Python prints a traceback."""
     USAGE = 2
-    """A command or option that does not exist, or one that is missing."""
+    """A command or option does not exist, or one is missing."""
     BAD_INPUT = 3
     """Something is wrong in a file or a value; one sentence on standard error says what."""
     NOT_ACHIEVED = 4
@@ -38,7 +38,7 @@ def check_threshold(max_error: float | None) -> None:
 
 
 def exit_if_missed(max_error: float | None, errors: Mapping[str, float]) -> None:
-    """End with 5 where a relative error, by the name of its log, is above the threshold."""
+    """Exit with 5 if a relative error, listed by the name of its log, is above the threshold."""
     missed = [f"{log} {error:.2%}" for log, error in errors.items() if max_error is not None and not error <= max_error]
     if missed:
         print(f"taupi: the relative error is above --max-error {max_error:g}: {', '.join(missed)}.", file=sys.stderr)

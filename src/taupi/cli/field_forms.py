@@ -1,4 +1,4 @@
-"""How the command line writes fields of settings for which their name with dashes, and their own type, will not do."""
+"""How the command line writes settings fields that need another flag or type than their own name and type."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Form:
     """How one field is written.
 
     Attributes:
-        flag: Of its option; by default its name with dashes.
-        name: Of its option, where another option of a command has the field's own.
-        hint: Type of the value on the command line, where Python takes more forms; by default that of the field.
+        flag: Flag of the option; by default the field's name with dashes.
+        name: Name of the option, if another option of a command already has the field's name.
+        hint: Type of the value on the command line, if Python accepts more forms; by default that of the field.
         placeholder: What stands for the value in the help.
-        note: What the help says besides the field's own description.
-        read: Function of the option's name and its text that gives the value, or several fields by name.
+        note: What the help adds to the field's description.
+        read: Function that turns the option's name and text into the value, or into several fields by name.
     """
 
     flag: str = ""
@@ -38,7 +38,7 @@ PLAIN = Form()
 
 
 def form_of(kind: type[Settings], field: str) -> Form:
-    """Return how a field of a class, which a base of it may declare, is written."""
+    """Return how a field of a class is written; a base class may declare it."""
     return next((forms[field] for base in kind.__mro__ if field in (forms := FORMS.get(base.__name__, {}))), PLAIN)
 
 

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from taupi.signals.reading import Reading
 
 RESULTS = ("fit.json", "fit.txt", "report.html")
-# What may lie beside them; a new result without them takes the old ones away.
+# Files that may exist beside them; a new result without them removes the old ones.
 EXPORTS = {"urdf": "model.urdf", "toml": "model.toml", "c": "c"}
 # Terms that a description has a place for; the second kind only where joints are elastic.
 _DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck", "load", "curve")
-# So many of all logs may be left out with --skip-bad.
+# Largest share of all logs that --skip-bad may leave out.
 _FEW_SKIPPED = 0.05
 _DESCRIBED_ELASTIC = ("damping", "link_viscous", "link_coulomb")
 
@@ -39,7 +39,7 @@ class ExportOptions(Settings):
         urdf: Write model.urdf too: the original one with the identified inertias.
         toml: Write model.toml too: the identified robot.
         c: Write c/ too: its inverse dynamics as a C99 project.
-        anyway: Export even a fit whose verdict is wrong, and end with 0; leave out terms that a description has no place for.
+        anyway: Export even a fit with the verdict "wrong", and exit with 0; leave out terms that a description has no place for.
     """
 
     urdf: bool = False
@@ -70,7 +70,7 @@ def expanded(patterns: Sequence[Path]) -> list[Path]:
 
 
 def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
-    """Refuse logs that do not exist, and those that are both fitted and held out, before minutes are spent on the first."""
+    """Refuse logs that do not exist, and logs that are both fitted and held out, before spending minutes on the first."""
     from taupi.signals.formats.sources import address_of, shown_address
 
     for path in (*logs, *held_out):
@@ -83,7 +83,7 @@ def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
 
 
 def exit_if_many_skipped(record: Mapping[str, Any], logs: int) -> None:
-    """Name logs on standard error that a record has as left out; end with 3 if they are more than one of twenty with `logs`."""
+    """Name on standard error the logs that a record lists as left out; exit with 3 if they are more than 5 % of all `logs`."""
     skipped = record.get("skipped", [])
     for each in skipped:
         print(f"warning: {each['name']} is left out: {each['reason']}", file=sys.stderr)
@@ -92,7 +92,7 @@ def exit_if_many_skipped(record: Mapping[str, Any], logs: int) -> None:
 
 
 def with_record(fit: Fit, reading: Reading) -> Fit:
-    """Return a fit whose record has the command, and the hashes of the files that it read besides logs."""
+    """Return a fit whose record includes the command, and the hashes of the files other than logs that it read."""
     from taupi.signals.formats.files import sha256
     from taupi.signals.formats.sources import shown_address
 
@@ -116,7 +116,7 @@ def write_results(
 ) -> list[Path]:
     """Write a fit, its report with validations of logs that were held out and `fitted`, and its exports; return the paths.
 
-    A fit whose verdict is wrong is not exported unless asked for.
+    A fit with the verdict "wrong" is not exported unless the user asks for it.
     """
     from taupi.identification.results.fit_file import fit_json, fit_text
     from taupi.reporting.fit_page import fit_page
@@ -135,12 +135,12 @@ def write_results(
 
 
 def say_verdict(fit: Fit) -> None:
-    """Say what speaks against a fit on standard error."""
+    """Print the objections to a fit on standard error."""
     print("\n".join(fit.verdict.lines), file=sys.stderr)
 
 
 def exit_if_wrong(fit: Fit, exports: ExportOptions) -> None:
-    """End with 4 if the verdict of a fit is wrong, unless asked for anyway."""
+    """Exit with 4 if the verdict on a fit is "wrong", unless --anyway is given."""
     if exports.refuses(fit):
         names = ", ".join(EXPORTS[form] for form in exports.forms)
         kept = f"; not written: {names}" if names else ""

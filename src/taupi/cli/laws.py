@@ -41,11 +41,11 @@ LAW_GAINS = {
     "operational-slotine-li": f"{_LEARNING}, damping",
     "elastic-pd-gravity": "Kp, Kd, velocity",
 }
-# Sees motors, and compensates gravity alone: its law has no joint terms.
+# Measures motors, and compensates gravity only: its law has no joint terms.
 ELASTIC_LAW = "elastic-pd-gravity"
 # Follows a task, not the joints.
 TASK_LAW = "operational-slotine-li"
-# Of many parameters the composite law adapts the base alone: its filters hold a number per joint and parameter.
+# With many parameters, the composite law adapts only the base ones: its filters store a number per joint and parameter.
 _ADAPTS_BASE = ("composite",)
 _NO_GAINS = ("robot", "terms", "modifications", "adapt", "form", "task", "frame")
 
@@ -54,13 +54,13 @@ GainOption = Annotated[
     typer.Option(
         "--gain",
         help="NAME=VALUE or LAW.NAME=VALUE: Lambda=5, K=[20,10], walker.gamma=8. May be repeated. "
-        f"Those of each law: {'; '.join(f'{law}: {gains}' for law, gains in LAW_GAINS.items())}.",
+        f"Gains of each law: {'; '.join(f'{law}: {gains}' for law, gains in LAW_GAINS.items())}.",
     ),
 ]
 
 
 def law_names(options: Sequence[str], default: str) -> list[str]:
-    """Return the laws of an option that is repeated, or has them separated by commas, each once; else the default."""
+    """Return the laws of an option that is repeated or separated by commas, each once; by default the default laws."""
     chosen = [_known(name) for text in options for name in names(text)]
     return list(dict.fromkeys(chosen)) or [default]
 
@@ -72,7 +72,7 @@ def build_laws(
     gains: Sequence[str] | None,
     task: str | None = None,
 ) -> dict[str, Law]:
-    """Return laws by their names, with the gains of `--gain`, and for the rest those that the robot suggests.
+    """Return laws by their names, with the gains of `--gain`, and default gains for the robot otherwise.
 
     `task` is what a law in a task's coordinates controls.
     """
@@ -108,7 +108,7 @@ def gains_of(kind: type[Law]) -> set[str]:
 
 
 def _build(kind: Any, robot: Robot, keywords: dict[str, Any], gains: set[str]) -> Law:
-    """Return a law of a class; what is wrong with its gains is named by the option that sets them."""
+    """Return a law of a class; errors in its gains name the option that sets them."""
     try:
         law: Law = kind(robot, **keywords)
     except TaupiError as error:
@@ -121,17 +121,17 @@ def _build(kind: Any, robot: Robot, keywords: dict[str, Any], gains: set[str]) -
 
 
 def starting_estimate(law: Law, share: float) -> np.ndarray:
-    """Return the estimate that a law starts from: a share of the robot's parameters, of real bodies where the law needs that."""
+    """Return a law's initial estimate: a share of the robot's parameters, physically consistent if the law needs that."""
     estimate = share * law.parameters.values
     return law.real(estimate) if hasattr(law, "real") else estimate
 
 
 def without_learning(law: Law) -> Law | None:
-    """Return a law with its estimate held, None where it learns nothing, or by other gains than Gamma_inv too."""
+    """Return a law with its estimate fixed; None if it learns nothing, or learns through gains other than Gamma_inv as well."""
     other_ways = {"weight", "gamma"} if hasattr(law, "real") else {"weight"}
     if not hasattr(law, "Gamma_inv") or gains_of(type(law)) & other_ways:
         return None
-    known: Any = law  # type checkers know no gains of a law in general
+    known: Any = law  # type checkers do not know the gains of a law in general
     held: Law = dataclasses.replace(known, Gamma_inv=0.0)
     return held
 

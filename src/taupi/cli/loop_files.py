@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 MAPPING, SCRIPT = "columns.toml", "loop.sh"
 
 _SCRIPT = """#!/bin/sh
-# The loop for {name}: a motion, recordings, a fit, a look. Run it step by step: sh {script} design, check, fit, export.
+# The loop for {name}: a motion, recordings, a fit, a report. Run it step by step: sh {script} design, check, fit, export.
 set -eu
 cd "$(dirname "$0")"
-ROBOT={robot}   # what every command reads the robot from
+ROBOT={robot}   # the description that every command reads
 
 case "${{1:-help}}" in
 design)  # an exciting motion within the limits of the description, as excitation.csv; try it first at 30 % of its speed
@@ -47,15 +47,15 @@ joints = [
 {joints}]
 time = {{ columns = "t", unit = "s" }}        # ms, us, ns too; without a time column: rate_hz = 250
 q = {{ columns = "q{{i}}", unit = "rad" }}      # or deg; what is measured at the joints
-tau = {{ columns = "tau{{i}}" }}              # N m at the joints; of motors: take this line away and complete the last ones
+tau = {{ columns = "tau{{i}}" }}              # N m at the joints; for motor currents, delete this line and fill in the last ones
 # qd = {{ columns = "qd{{i}}", unit = "rad/s" }}   # only if it is measured, not differentiated by the robot
 
-# Where motors were recorded: currents, and the gears between motors and joints.
+# If motors were recorded: currents, and the gears between motors and joints.
 # current = {{ columns = "current{{i}}" }}      # A
 # theta = {{ columns = "motor{{i}}", unit = "rad" }}   # in place of q
 # [motor]
-# torque_per_ampere = {[0.1] * robot.n}   # N m/A of the motors; `taupi gains` calibrates them by a known mass
-# ratio = {[100] * robot.n}   # d(motor angle)/d(joint angle); leave it out where q and torques are those of the joints
+# torque_per_ampere = {[0.1] * robot.n}   # N m/A of the motors; `taupi gains` calibrates them with a known mass
+# ratio = {[100] * robot.n}   # d(motor angle)/d(joint angle); leave it out if q and torques are those of the joints
 """
 
 

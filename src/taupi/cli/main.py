@@ -1,4 +1,4 @@
-"""The `taupi` command: thin, says the same words as the Python package."""
+"""The `taupi` command: thin, with the same vocabulary as the Python package."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from taupi.cli.settings import with_options
 
 
 class Commands(Mapping[str, Any]):
-    """The commands by name, each imported when it is asked for: one that runs does not wait for the others."""
+    """The commands by name, each imported only when it is needed."""
 
     def __getitem__(self, name: str) -> Any:
         """Return a command."""

@@ -1,4 +1,4 @@
-"""What people type next after a command that shows something: said on a terminal, as other commands say it of their files."""
+"""What to type next after a command that shows something; printed on a terminal, as other commands do for their files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-# By the name of a command: what to type next, with {parameters} of the command in it; the first whose parameters were given.
+# By the name of a command: what to type next, with {parameters} of the command; the first entry whose parameters were given.
 STEPS: Mapping[str, tuple[str, ...]] = {
     "info": ("taupi view {robot}", "taupi info puma560"),
     "base": ("taupi excite {robot} --duration 10 -o motion",),
@@ -36,12 +36,12 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-# By the name of a command: the parameter with which it says itself what is next.
+# By the name of a command: the parameter with which the command itself prints the next step.
 SAID: Mapping[str, str] = {"log": "suggest"}
 
 
 def next_step(command: str, values: Mapping[str, Any]) -> str | None:
-    """Return what to type after a command that was given these values, None where the command says it itself.
+    """Return what to type after a command with these values, None if the command prints it itself.
 
     >>> next_step("info", {"robot": "my arm.urdf"})
     "taupi view 'my arm.urdf'"

@@ -27,7 +27,7 @@ ValidateOption = Annotated[
     list[Path] | None, typer.Option("--validate", help="Log to hold out and predict. May be repeated.")
 ]
 
-# What validation changes of the way in which the fit's own logs were prepared. There every row counts.
+# How validation differs from the preparation of the fit's own logs: it uses every row.
 ValidationPreparation = Annotated[dict[str, Any], PREDICTION_CHANGES, Without(*PREDICTION_CHANGES.without)]
 
 # Programs -------------------------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ TermsOption = Annotated[
 CouplingOption = Annotated[
     bool,
     typer.Option(
-        "--coupling/--no-coupling", help="Of elastic joints: whether spinning rotors act on the links that carry them."
+        "--coupling/--no-coupling", help="For elastic joints: whether spinning rotors act on the links that carry them."
     ),
 ]
 TaskOption = Annotated[
@@ -53,13 +53,13 @@ AnywayOption = Annotated[
     bool,
     typer.Option(
         "--anyway",
-        help="Export even a fit whose verdict is wrong, and leave out terms that a description has no place for.",
+        help="Export even a fit with the verdict 'wrong', and leave out terms that a description has no place for.",
     ),
 ]
 MaxErrorOption = Annotated[
     float | None,
     typer.Option(
-        "--max-error", help="Exit with 5 where the relative torque error of a log is above this share, such as 0.05."
+        "--max-error", help="Exit with 5 if the relative torque error of a log is above this share, such as 0.05."
     ),
 ]
 
@@ -69,7 +69,7 @@ SubstepsOption = Annotated[
     int | None,
     typer.Option("--substeps", help="Steps of the integrator per control period. By default 1, or enough for springs."),
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="Of the sensors' noise.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the sensor noise.")]
 RunsOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Directory for report.html, arm.svg and the runs.")
 ]

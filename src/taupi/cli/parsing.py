@@ -27,7 +27,7 @@ def one_or_each(name: str, text: str) -> float | tuple[float, ...]:
 
 
 def per_joint(name: str, text: str | None, n: int) -> tuple[float, ...] | None:
-    """Return n numbers from one, or from n separated by commas; None where there is no text.
+    """Return n numbers from one, or from n separated by commas; None if there is no text.
 
     >>> per_joint("rate_limit", "5", 2)
     (5.0, 5.0)
@@ -66,8 +66,8 @@ def names(text: str) -> tuple[str, ...]:
 
 
 def json_value(text: str) -> Any:
-    """Return what JSON holds, None where it is not JSON."""
+    """Return the content of a JSON text, None if it is not JSON."""
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):  # no JSON, or numbers of thousands of digits
+    except (ValueError, RecursionError):  # not JSON, or a number with thousands of digits
         return None

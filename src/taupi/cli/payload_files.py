@@ -19,7 +19,7 @@ _ENDINGS = (".json", ".txt", ".html", ".urdf", ".toml")
 
 
 def refuse_payload_files(fit: Fit, output: Path, force: bool) -> None:
-    """Refuse files that exist, and endings that mean nothing, before time is spent."""
+    """Refuse existing files and unknown suffixes before time is spent."""
     if not output.suffix or output.is_dir():
         refuse_to_replace(output, FILES, force)
         return
@@ -35,7 +35,7 @@ def refuse_payload_files(fit: Fit, output: Path, force: bool) -> None:
 
 
 def write_payload(load: PayloadEstimate, output: Path, force: bool) -> list[Path]:
-    """Write a payload to a file by its ending, or everything to a directory; return the paths."""
+    """Write a payload to a file in the format of its suffix, or everything to a directory; return the paths."""
     if output.suffix and not output.is_dir():
         _write(load, output, force)
         return [output]
@@ -62,5 +62,5 @@ def _write(load: PayloadEstimate, path: Path, force: bool) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore", TaupiWarning
-            )  # what a description cannot hold of the fit was said with the fit
+            )  # the user saw what a description cannot hold when the fit was made
             (tp.write_urdf if path.suffix == ".urdf" else tp.write_toml)(load, path, force, anyway=True)

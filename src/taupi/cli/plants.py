@@ -23,25 +23,25 @@ if TYPE_CHECKING:
     from taupi.simulation.plants.plant import Payload
     from taupi.simulation.plants.rigid_plant import RigidPlant
 
-_TURN = 0.7  # rad: RK4 loses a thousandth of a swing's amplitude in a step of this
+_TURN = 0.7  # rad: in a step of this size RK4 loses a thousandth of an oscillation's amplitude
 
-# How long a simulation runs, but for the steps per period, which springs decide by default.
+# How long a simulation runs; not the steps per period, which by default depend on the springs.
 # Five periods of the default reference: the first and the last fifth of a run then have the same motion.
 HorizonOption = Annotated[Horizon, Without("substeps"), Defaults(duration=5 * PERIOD)]
 
 
 @dataclass(frozen=True)
 class PlantOptions(Settings):
-    """The plant: what stands between the torque that a law asks for and the motion.
+    """The plant: everything between the torque that a law commands and the motion.
 
     Attributes:
         rigid: Take elastic joints as rigid.
         stiction: Let joints stick and break away; needs --integrator rk45, dop853 or lsoda.
-        payload_at: Load at the tip from a time on, as time:mass, such as 2s:1.5kg.
-        torque_limit: Largest torque, N m: one, one per joint separated by commas, or "description" for the limits of the file.
+        payload_at: Load at the tip from a given time on, as time:mass, such as 2s:1.5kg.
+        torque_limit: Largest torque, N m: one, one per joint separated by commas, or "description" for the limits in the file.
         rate_limit: Largest change of the torque, N m/s: one, or one per joint separated by commas.
-        delay: From command to torque: 0.002, 2ms.
-        disturbance: Torque that the motors have to make up for, N m: one, or one per joint separated by commas.
+        delay: Time from command to torque: 0.002 or 2ms.
+        disturbance: Torque that the motors have to compensate, N m: one, or one per joint separated by commas.
     """
 
     rigid: bool = False
@@ -57,7 +57,7 @@ class PlantOptions(Settings):
         return bool(robot.elastic_joints) and not self.rigid
 
     def plant(self, robot: Robot, terms: tuple[str, ...]) -> RigidPlant | ElasticPlant:
-        """Return the plant, with joint terms by name: links and motors where the robot has elastic joints, and say so."""
+        """Return the plant with joint terms by name; if the robot has elastic joints, simulate links and motors, and say so."""
         import taupi as tp
 
         described = self.torque_limit == "description"
@@ -76,13 +76,13 @@ class PlantOptions(Settings):
         count, friction = len(robot.elastic_joints), ", ".join(t.name for t in plant.terms) or "no friction"
         print(
             f"{robot.name} has {count} elastic joint{'s' * (count > 1)}: simulating links and motors, {friction}; "
-            "--rigid holds the springs stiff",
+            "--rigid makes the joints rigid",
             file=sys.stderr,
         )
         return plant
 
     def warn_of_late_payloads(self, duration: float) -> None:
-        """Say so where a payload comes after the end."""
+        """Warn if a payload comes after the end."""
         for time, _ in payload_changes(self.payload_at):
             if time >= duration:
                 print(
@@ -91,12 +91,12 @@ class PlantOptions(Settings):
                 )
 
 
-# What the user says of the sensors; the low pass of their velocities is part of how these are measured.
+# What the user specifies about the sensors; the low-pass filter belongs to how velocities are measured.
 SensorChanges = Annotated[dict[str, Any], Changes(Sensors), Without("cutoff_hz")]
 
 
 def sensors_of(changes: Mapping[str, Any]) -> Sensors | None:
-    """Return the sensors with `changes`, None where they are perfect; by default, encoders that count see differences."""
+    """Return the sensors with `changes`, None if they are perfect; by default, encoders with a resolution measure differences."""
     if not any(changes.values()):
         return None
     counted = {"velocity": "difference"} if changes.get("resolution") else {}
@@ -104,7 +104,7 @@ def sensors_of(changes: Mapping[str, Any]) -> Sensors | None:
 
 
 def payload_changes(texts: Sequence[str]) -> list[tuple[float, Payload | None]]:
-    """Return changes of the load from texts such as 2s:1.5kg: from which time on which load."""
+    """Return changes of the load, each a time and a mass, from texts such as 2s:1.5kg."""
     import taupi as tp
 
     changes: list[tuple[float, Payload | None]] = []
@@ -119,7 +119,7 @@ def payload_changes(texts: Sequence[str]) -> list[tuple[float, Payload | None]]:
 
 
 def with_substeps(horizon: Horizon, plant: RigidPlant | ElasticPlant, substeps: int | None) -> Horizon:
-    """Return a horizon with this many steps per period, or enough that the fastest spring turns by 0.7 rad in one."""
+    """Return a horizon with this many steps per period, or enough that the fastest spring turns by at most 0.7 rad per step."""
     import numpy as np
 
     from taupi.simulation.integrators import UNDAMPED

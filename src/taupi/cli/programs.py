@@ -50,13 +50,13 @@ TASK_PROGRAMS = (
 )
 # What `taupi emit ROBOT controller --law ...` writes: a law, and no program of the robot.
 CONTROLLER = "controller"
-# What `taupi emit FIT ...` writes of what runs beside a robot.
+# The components that `taupi emit FIT ...` writes, which run beside a robot.
 COMPONENTS = ("observer", "tracker", "estimator")
 
 WhatOption = Annotated[str, typer.Option("--what", help=f"A program: {', '.join((*PROGRAMS, *TASK_PROGRAMS))}.")]
 FormOption = Annotated[
     str | None,
-    typer.Option("--form", help="classical, slotine-li or elastic; of the Coriolis matrix christoffel, body, ..."),
+    typer.Option("--form", help="classical, slotine-li or elastic; for the Coriolis matrix: christoffel, body, ..."),
 ]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 PERIOD = 4.0  # s, of the default motion
 HARMONICS = ((1, 2), (1, 3), (2, 3))  # of its joints in turn
-GOLDEN_ANGLE = 2.399963  # rad: however many phases are this far apart, no two are alike
+GOLDEN_ANGLE = 2.399963  # rad: multiples of this angle never coincide, however many there are
 
 _FILES = (".csv", ".txt", ".tsv", ".dat", ".gz", ".parquet", ".npz", ".mat", ".mcap", ".bag", ".db3")
 _DOCUMENTS = ("planar2", "puma560")
@@ -27,10 +27,10 @@ _KNOWN = ("sine", *_DOCUMENTS, "none", "[[q], [q], ...]", "minjerk:[[q], ...]", 
 
 @dataclass(frozen=True)
 class MotionOptions(Settings):
-    """What an arm is to follow.
+    """What an arm should follow.
 
     Attributes:
-        reference: sine (sums of sines that repeat every 4 s), planar2 or puma560 (the documents' motions), none, way-points
+        reference: sine (sums of sines that repeat every 4 s), planar2 or puma560 (motions from the papers), none, way-points
             [[q], [q], ...] or minjerk:[...], control points bspline:[...], sines {"offset": ..., "amplitude": ...,
             "omega": ...}, or a file of positions.
         initial: Where it starts, at rest: a JSON list q. By default on the reference.
@@ -54,9 +54,9 @@ class MotionOptions(Settings):
 
 
 def build_reference(text: str, robot: Robot, duration: float) -> Reference | None:
-    """Return the motion that a text stands for, None for "none".
+    """Return the motion that a text describes, None for "none".
 
-    It is "sine", a document's, way-points, control points, the sines of a JSON object, or a file of positions.
+    It is "sine", a motion from a paper, way-points, control points, the sines of a JSON object, or a file of positions.
     """
     import numpy as np
 
@@ -83,9 +83,9 @@ def build_reference(text: str, robot: Robot, duration: float) -> Reference | Non
 
 
 def gentle_sines(robot: Robot) -> Sinusoids:
-    """Return two sines per joint that repeat every 4 s, about the middle of its range, within half of it and of its speed.
+    """Return two sines per joint that repeat every 4 s around mid-range, within half of the joint's range and half of its speed.
 
-    Joints take turns in their harmonics, and phases are apart by the golden angle, so that no two joints move alike.
+    Joints take turns in their harmonics, and phases differ by the golden angle, so that no two joints move alike.
     """
     import numpy as np
 
@@ -100,7 +100,7 @@ def gentle_sines(robot: Robot) -> Sinusoids:
             center, quarter = 0.0, 0.5
         middle.append(center)
         width.append(min(quarter, 0.2 if joint.prismatic else 0.5))
-        speed.append(joint.limits.velocity or np.inf)  # 0 says that nobody filled it in
+        speed.append(joint.limits.velocity or np.inf)  # 0 means that nobody filled it in
     omega = 2 * np.pi / PERIOD * np.array([HARMONICS[j % len(HARMONICS)] for j in range(robot.n)])
     amplitude = np.array(width, dtype=float)[:, None] * np.array([0.7, 0.3])
     fastest = (amplitude * omega).sum(axis=1)
@@ -132,7 +132,7 @@ def _points(text: str, n: int) -> np.ndarray:
 
 
 def _array(text: str) -> np.ndarray:
-    """Return a JSON list as an array, an empty one where it is not one."""
+    """Return a JSON list as an array, or an empty array if the text is not a list."""
     import numpy as np
 
     try:

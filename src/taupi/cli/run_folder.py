@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from taupi.control.law_trial import Trial
 
 PAGE, STRIP, RUN, PICTURE = "report.html", "arm.svg", "run.parquet", "run.png"
-MEASURED = "measured.parquet"  # what the sensors saw, a log to identify from
+MEASURED = "measured.parquet"  # what the sensors measured: a log for identification
 FILES = (PAGE, STRIP, RUN, PICTURE, MEASURED)
 
 
@@ -26,7 +26,7 @@ def refuse_results(directory: Path | None, names: Sequence[str], force: bool) ->
 
 
 def write_runs(trials: Sequence[Trial], directory: Path, names: Sequence[str], force: bool) -> list[Path]:
-    """Write page and strip of all trials, and the run of each, in a folder of its own where `names` has one for it.
+    """Write the page and picture strip of all trials, and the run of each, in its own folder if `names` has one for it.
 
     Return the paths of the files.
     """

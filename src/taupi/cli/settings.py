@@ -1,11 +1,11 @@
-"""Options of commands from settings: every field is an option, its type, default and help declared once, in its class.
+"""Command options made from settings: each field is an option; its type, default and help are declared once, in its class.
 
-A command takes a subject of settings as a parameter of its own, and the user sees one option for each field:
+A command takes a settings object as one parameter, and the user sees one option for each field:
 
     def identify(robot: RobotArgument, *, reading: Reading, preparation: Preparation) -> None: ...
 
 `Annotated[Horizon, Without("substeps")]` leaves fields out, `Defaults(duration=20.0)` gives them another default.
-`Annotated[dict[str, Any], Changes(Preparation)]` gives the fields that the user named, and nothing for the others. Parameters
+`Annotated[dict[str, Any], Changes(Preparation)]` gives only the fields that the user named. Parameters
 that several commands share are the fields of an `OptionGroup`.
 """
 
@@ -28,7 +28,7 @@ from taupi.settings import Changes, Settings
 
 @dataclass(frozen=True)
 class Without:
-    """Marks a subject some of whose fields are not options of a command."""
+    """Marks settings of which some fields are not options of a command."""
 
     names: tuple[str, ...]
 
@@ -38,7 +38,7 @@ class Without:
 
 @dataclass(frozen=True)
 class Defaults:
-    """Marks a subject of which some fields have another default as options of a command."""
+    """Marks settings of which some fields have another default as options of a command."""
 
     values: Mapping[str, Any]
 
@@ -47,22 +47,22 @@ class Defaults:
 
 
 class OptionGroup:
-    """Base of a frozen dataclass of parameters that several commands share: options, and subjects of settings."""
+    """Base of a frozen dataclass of parameters that several commands share: options and settings."""
 
 
 class _Part(Protocol):
-    """What a parameter of a command becomes: options, from whose values its own is made."""
+    """What a parameter of a command becomes: options, from whose values the parameter's value is made."""
 
     def options(self) -> list[inspect.Parameter]:
         """Return a parameter for each option."""
 
     def read(self, values: dict[str, Any]) -> Any:
-        """Take what belongs here out of the values of the options, and return the value of the parameter."""
+        """Remove this parameter's options from the values, and return the value of the parameter."""
 
 
 @dataclass(frozen=True)
 class _Option:
-    """A parameter that is an option, or an argument, as it stands."""
+    """A parameter that is an option or an argument already."""
 
     parameter: inspect.Parameter
 
@@ -83,7 +83,7 @@ class _Group:
     parts: dict[str, _Part]
 
     def options(self) -> list[inspect.Parameter]:
-        """Return the options of all its parts."""
+        """Return the options of all parts of the group."""
         return [option for part in self.parts.values() for option in part.options()]
 
     def read(self, values: dict[str, Any]) -> Any:
@@ -93,7 +93,7 @@ class _Group:
 
 @dataclass(frozen=True)
 class _Subject:
-    """A subject of settings among the parameters of a command."""
+    """A settings object among the parameters of a command."""
 
     kind: type[Settings]
     fields: tuple[dataclasses.Field[Any], ...]
@@ -102,7 +102,7 @@ class _Subject:
 
     @classmethod
     def of(cls, annotation: Any) -> _Subject | None:
-        """Return the subject that a parameter's annotation names, None where it names none."""
+        """Return the settings that a parameter's annotation names, None if it names none."""
         base, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
         changes = next((mark for mark in marks if isinstance(mark, Changes)), None)
         kind = changes.kind if changes else base
@@ -135,7 +135,7 @@ class _Subject:
         )
 
     def read(self, values: dict[str, Any]) -> Any:
-        """Take the fields out of the values of a command's options, and return the settings."""
+        """Remove the fields from the values of a command's options, and return the settings."""
         fields: dict[str, Any] = {}
         for field in self.fields:
             form = form_of(self.kind, field.name)
@@ -149,8 +149,8 @@ class _Subject:
 
 
 def with_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Return a command in which an option for each field stands in place of a subject of settings, or of a group of options."""
-    hints = inspect.get_annotations(function, eval_str=True)  # typing's hints lose what is Annotated, in Python 3.10
+    """Return a command in which each settings object, or group of options, is replaced by one option per field."""
+    hints = inspect.get_annotations(function, eval_str=True)  # in Python 3.10, typing's hints lose Annotated metadata
     own = inspect.signature(function).parameters.values()
     parts = {p.name: _part(p.name, hints[p.name], p.default) for p in own}
     parameters = [option for part in parts.values() for option in part.options()]
@@ -178,7 +178,7 @@ def _part(name: str, annotation: Any, default: Any) -> _Part:
 
 
 def _hint(kind: type[Settings], field: dataclasses.Field[Any]) -> Any:
-    """Return the type of a field on the command line, or its own, which its class may write as a text."""
+    """Return the type of a field on the command line, or its own type, which its class may write as a string."""
     if (form := form_of(kind, field.name)).hint is not None:
         return form.hint
     home = next(base for base in kind.__mro__ if field.name in inspect.get_annotations(base))
@@ -196,13 +196,13 @@ def _flag(name: str, hint: Any, default: Any) -> str:
 
 
 def _kinds(hint: Any) -> tuple[Any, ...]:
-    """Return the types of a field, None left out."""
+    """Return the types of a field, without None."""
     kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     return tuple(kind for kind in kinds if kind is not type(None))
 
 
 def _repeats(hint: Any) -> bool:
-    """Return whether a field is several words, which an option that is repeated gives."""
+    """Return whether a field holds several words, given by a repeated option."""
     return _kinds(hint) == (tuple[str, ...],)
 
 
@@ -212,7 +212,7 @@ def _one_or_each(hint: Any) -> bool:
 
 
 def _type_on_shell(hint: Any) -> tuple[Any, str | None]:
-    """Return the type of an option, and how its value is shown in the help where its type does not say it."""
+    """Return the type of an option, and the placeholder in the help if the type does not provide one."""
     if _repeats(hint):
         return list[str], None
     if _one_or_each(hint):

@@ -1,4 +1,4 @@
-"""What `taupi simulate` and `taupi control` share: what moves, for how long, what is seen of it, and where results go."""
+"""What `taupi simulate` and `taupi control` share: what moves, for how long, what is measured, and where results go."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from taupi.simulation.run import Run
     from taupi.simulation.task_motion import TaskMotion
 
-SINGULAR = 1e-3  # the least ratio of a Jacobian's singular values along a motion that a law of a task can follow
+SINGULAR = 1e-3  # smallest ratio of a Jacobian's singular values along a motion that a task-space law can follow
 
 
 @dataclass(frozen=True)
 class Scene:
-    """A plant, the motion that it is to follow, None for none, and everything else that a run depends on besides its law."""
+    """A plant, the motion to follow (or None), and everything else that a run depends on except its law."""
 
     plant: RigidPlant | ElasticPlant
     reference: Reference | None
@@ -39,13 +39,13 @@ class Scene:
     options: SimulationOptions
 
     def run(self, law: Law | None, parameters: np.ndarray | None = None) -> Run:
-        """Return the run under a law, None for no torque; its estimate starts at `parameters`, by default at the robot's own."""
+        """Return the run under a law, None for no torque; the estimate starts at `parameters`, by default the robot's own."""
         import taupi as tp
 
         robot = self.plant.robot
         reference, initial = self.reference, self.options.motion.start(robot.n)
         if isinstance(law, tp.laws.OperationalSlotineLi) and reference is not None:
-            # The task follows what the joints' motion does to it, from where the joints start.
+            # The task reference is the joints' motion seen in the task, from where the joints start.
             initial = reference(0.0).q if initial is None else initial
             motion = tp.operational.TaskMotion(reference, robot, law.task, law.frame)
             refuse_singular(motion, self.horizon.duration)
@@ -63,7 +63,7 @@ class Scene:
 
 
 def refuse_singular(motion: TaskMotion, duration: float) -> None:
-    """Refuse a motion of the joints along which a task's Jacobian comes near a singular one: no law of the task can follow it."""
+    """Refuse a joint motion along which the task Jacobian is nearly singular: no task-space law can follow it."""
     import numpy as np
 
     import taupi as tp
@@ -104,7 +104,7 @@ class SimulationOptions(OptionGroup):
         return names(self.terms)
 
     def scene(self, robot: Robot) -> Scene:
-        """Return the scene for a robot, and say what may surprise a user."""
+        """Return the scene for a robot, and print what may surprise a user."""
         self.surroundings.warn_of_late_payloads(self.horizon.duration)
         plant = self.surroundings.plant(robot, self.term_names)
         reference = self.motion.motion(robot, self.horizon.duration)

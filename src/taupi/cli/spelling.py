@@ -1,4 +1,4 @@
-"""Arguments of Python spelled as the options of a command: `force=True` is `--force`, `cutoff_hz` is `--cutoff`."""
+"""Python arguments spelled as options of a command: `force=True` is `--force`, `cutoff_hz` is `--cutoff`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from taupi.errors import Argument, InPython, Spelling
 
-# Arguments whose option has another name than they have in Python.
+# Arguments whose option has a different name than in Python.
 OPTION_NAMES = {
     "torque_limits": "torque_limit",
     "rate_limits": "rate_limit",
@@ -20,7 +20,7 @@ OPTION_NAMES = {
 
 
 def spelling_of(parameters: Iterable[Any]) -> Spelling:
-    """Return the function that spells arguments by the parameters of a command; those that it does not have stay as in Python."""
+    """Return the function that spells arguments as a command's options; arguments without an option stay as in Python."""
     options = {p.name: p for p in parameters if any(flag.startswith("--") for flag in p.opts)}
 
     def spell(part: Argument | InPython) -> str:
@@ -43,7 +43,7 @@ def spelling_in(command: str) -> Spelling:
 
 
 def spelled(option: Any, argument: Argument) -> str:
-    """Return an argument as its option is written: the flag, and the value where there is one.
+    """Return an argument as its option is written: the flag, and the value if there is one.
 
     >>> from types import SimpleNamespace
     >>> columns = SimpleNamespace(opts=["--columns"], secondary_opts=[], metavar="FILE")

@@ -1,6 +1,6 @@
-"""What people see on a terminal: lines and tables that fit its width, and a sign of life from work that takes over a second.
+"""Output on a terminal: lines and tables that fit its width, and a timer for work that takes more than a second.
 
-Into files and pipes everything goes as it is.
+Output to files and pipes is not changed.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _folded(line: str, width: int) -> list[str]:
 
 
 def _is_row(line: str, spans: Sequence[tuple[int, int]]) -> bool:
-    """Return whether a line has nothing between the columns of a table."""
+    """Return whether a line is blank between the columns of a table."""
     return all(not line[a:b].strip() for (_, a), (b, _) in itertools.pairwise(spans))
 
 
@@ -97,9 +97,9 @@ def _row(row: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 
 class Terminal:
-    """A stream to a terminal: what is written fits its width, and takes the place of the sign of life.
+    """A stream to a terminal: what is written fits its width, and replaces the timer.
 
-    Where bars of rich are drawn, they pass as they are; elsewhere nothing that is printed steers the terminal.
+    Progress bars drawn by rich pass unchanged; otherwise no printed text can contain terminal control codes.
     """
 
     def __init__(self, stream: Any, waiting: Waiting, bars: bool = False) -> None:
@@ -118,7 +118,7 @@ class Terminal:
 
 
 class Waiting:
-    """Tells on a terminal how long work goes on, after a second and while nothing else shows it."""
+    """Shows on a terminal how long work has been running, after a second and while nothing else shows it."""
 
     def __init__(self, stream: Any, title: str | None) -> None:
         self._stream, self._title, self._over = stream, title, threading.Event()
@@ -140,7 +140,7 @@ class Waiting:
                     self._visible = True
 
     def silence(self) -> None:
-        """Take the line away, since something is written; it comes back if work goes on."""
+        """Remove the timer because something is written; it comes back if work continues."""
         with self._lock:
             if self._visible:
                 self._stream.write("\r\x1b[K")
@@ -148,7 +148,7 @@ class Waiting:
                 self._visible = False
 
     def end(self) -> None:
-        """Say no more."""
+        """Stop showing the timer."""
         self._over.set()
         self.silence()
         self._thread.join()
@@ -156,7 +156,7 @@ class Waiting:
 
 @contextmanager
 def on_a_terminal(title: str | None) -> Iterator[None]:
-    """While a command runs, let what it writes to a terminal fit, and show how long it takes if it has a `title`."""
+    """While a command runs, fit its output to the terminal, and show how long it takes if it has a `title`."""
     stdout, stderr = sys.stdout, sys.stderr
     if not stderr.isatty():
         yield
@@ -169,6 +169,6 @@ def on_a_terminal(title: str | None) -> Iterator[None]:
         yield
     finally:
         waiting.end()
-        if isinstance(sys.stdout, Terminal):  # else it was closed on the way
+        if isinstance(sys.stdout, Terminal):  # otherwise it was closed in the meantime
             sys.stdout = stdout
         sys.stderr = stderr

@@ -1,1 +1,1 @@
-"""Motions that make identification as sure as it can be within a robot's limits, and the proof that the limits hold."""
+"""Motions that make identification as precise as a robot's limits allow, and the proof that the limits hold."""

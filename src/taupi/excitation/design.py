@@ -37,19 +37,19 @@ from taupi.program.targets.cpu import compile_ahead
 from taupi.progress import progress
 from taupi.version import __version__
 
-# Torques are designed a little below their limits: between the samples at which they are looked at they may be higher.
+# Torques are designed slightly below their limits: they may be higher between the samples at which they are checked.
 _BETWEEN_SAMPLES = 0.98
-# m that the middle of all ranges is clear by to be looked around; else the clearest of random postures in this share of them.
+# The search starts at the middle of all ranges if that is clear by this, m; else at the clearest posture in this share of them.
 _CLEAR, _ABOUT, _POSTURES = 0.05, 0.6, 2000
-# Share of a budget that is spent on telling good starts from bad ones.
+# Share of a budget that is spent on separating good starts from bad ones.
 _FOR_STARTS = 0.5
-# Random motions that a design is compared with.
+# Number of random motions that a design is compared with.
 _RANDOM = 30
 
 
 @dataclass(frozen=True, eq=False)
 class Design:
-    """All that a design starts from, checked."""
+    """Everything that a design starts from, checked."""
 
     robot: Robot
     terms: tuple[Term, ...]
@@ -70,11 +70,11 @@ class Design:
 
     @property
     def noise(self) -> np.ndarray:
-        """The noise of one period of samples that stand for all periods."""
+        """The noise of the samples of one period, which represent all periods."""
         return self.sigma / np.sqrt(self.course.periods)
 
     def posture(self) -> np.ndarray:
-        """Return the posture (n,) about which motions are looked for: the middle of all ranges, or one that is clear."""
+        """Return the posture (n,) around which motions are searched: the middle of all ranges, or one that is clear."""
         centre = self.limits.centre()
         if self.clearance is None or not self.clearance.pairs or self.clearance.rows(centre[None]).min() > _CLEAR:
             return centre
@@ -91,7 +91,7 @@ class Design:
             self.family,
             self.robot.n,
             times,
-            # Papers state the condition of W as it is, whatever the noise.
+            # Papers state the condition of W without weighting by noise.
             Information(
                 self.program, np.ones(self.robot.n) if self.goal.criterion == "cond" else self.noise, self.prior
             ),
@@ -104,7 +104,7 @@ class Design:
         rows: list[SampledRows] = []
         ones = np.full(self.robot.n, _BETWEEN_SAMPLES)
         if self.margins.effort is not None:
-            # Where parameters may be off by a share, the torque is at most about that share higher.
+            # If parameters may be off by a share, the torque is at most about that share higher.
             room = ones / (1 + self.margins.uncertainty)
             rows.append(TorqueRows(self.robot, self.margins.effort * self.limits.effort, -room, room))
             if np.isfinite(self.limits.torque_rate).any():
@@ -114,13 +114,13 @@ class Design:
         return rows
 
     def motion(self, x: np.ndarray) -> BoundedMotion:
-        """Return the motion of coefficients x, repeated, with the way to its beginning."""
+        """Return the motion of coefficients x, repeated, with the approach to its beginning."""
         motion = self.family.motion(x.reshape(self.family.count, self.robot.n))
         return approached(motion, self.start, self.limits, self.course.periods)
 
     def prove(self, x: np.ndarray) -> Proofs:
-        """Return the certificates of a motion, by what they are about."""
-        # A period that repeats reaches nothing that it has not reached.
+        """Return the certificates of a motion, by quantity."""
+        # A repeated period reaches nothing new.
         one = self.family.motion(x.reshape(self.family.count, self.robot.n))
         motion = approached(one, self.start, self.limits)
         proofs: list[Any] = motion_certificates(motion, self.limits)
@@ -178,7 +178,7 @@ def prepared(
 
 
 def _of_coordinates(robot: Robot, values: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Return limits of the joints that coordinates are named after, (n,), finite."""
+    """Return finite limits (n,) of the joints that give coordinates their names."""
     chosen = np.array([values[robot.joints.index(j)] for j in robot.driving_joints])
     return np.where(np.isfinite(chosen), chosen, otherwise)
 
@@ -192,7 +192,7 @@ def _require_masses(robot: Robot) -> None:
 
 
 def _require_rate(family: Family, course: Course, goal: Goal) -> None:
-    """Refuse content that the samples of the design do not see."""
+    """Refuse content above what the samples of the design can show."""
     if family.content_hz > goal.rate / 2:
         named = next((name for name in ("bandwidth", "points", "harmonics") if getattr(course, name) is not None), None)
         change = ("Use a longer ", Argument("duration")) if named is None else ("Use a smaller ", Argument(named))
@@ -236,13 +236,13 @@ def searched(design: Design) -> Excitation:
 
 
 def _late(design: Design, begin: float) -> bool:
-    """Return whether what is left of the time is needed for limits and proofs."""
+    """Return whether the remaining time is needed for limits and proofs."""
     budget = design.search.budget
     return budget is not None and time.monotonic() - begin > _FOR_STARTS * budget
 
 
 def _best_proven(design: Design, problem: DesignProblem, candidates: list[Candidate], stop: Stop) -> Proven:
-    """Return the best candidate that can be proven, the next where one cannot."""
+    """Return the best candidate that can be proven, or else the next one."""
     tried = []
     for candidate in sorted(candidates, key=lambda c: c.phi):
         result = proven(problem, improved(problem, candidate.x, stop), design.prove, stop)
@@ -265,7 +265,7 @@ def _best_proven(design: Design, problem: DesignProblem, candidates: list[Candid
 
 
 def _tells(design: Design, problem: DesignProblem, candidate: Candidate) -> bool:
-    """Return whether a motion, with what is known already, determines every parameter: one that hardly moves does not."""
+    """Return whether a motion, with what is already known, determines every parameter: one that hardly moves does not."""
     if candidate.phi >= UNSEEN / 2:
         return False
     return design.prior is not None or design.program.conditioning(*problem.states(candidate.x)).full_rank
@@ -277,7 +277,7 @@ def _result(
     x, count = best.candidate.x, len(design.chosen.of)
     motion = design.motion(x)
     states = problem.states(x)
-    # What will be fitted, dry friction as it is.
+    # What will be fitted, with exact dry friction.
     fitted = information_program(design.robot, design.terms)
     information = Information(fitted, design.noise, design.prior, "numpy").matrix(*states)
     samples = len(problem.times) * design.course.periods

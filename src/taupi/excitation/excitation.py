@@ -1,4 +1,4 @@
-"""The result of a design: a motion, what it will show, and the proof that it keeps its limits."""
+"""The result of a design: a motion, what it will show, and the proof that it stays within its limits."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ SCHEMA = "taupi.excitation/1"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation:
-    """A motion that was designed to tell a robot's base parameters apart, see `taupi.excite`.
+    """A motion that was designed to identify a robot's base parameters, see `taupi.excite`.
 
     `motion` goes into `taupi.simulate`. `phi` is the criterion per parameter and sample: for "d", -log det(G / N) / b.
     `std_factor` is how many times smaller standard deviations will be, in the geometric mean, than those of the median of random
-    motions within the same limits. `expected` (b,) are the standard errors that it promises for the parameters `base`,
+    motions within the same limits. `expected` (b,) are the expected standard errors of the parameters `base`,
     `information` (b, b) is G. `certificates` are proofs for all times, by quantity; what was not checked is in `unchecked`, with
     the reason. `certified` says whether every proof has succeeded.
 
     `robot` and `terms` are what will be fitted. `course`, `goal`, `margins` and `search` are the settings, `limits` those that
-    were kept, `sigma` (n,) the noise of torques in N m, `clearance` the geometry that links were kept apart by, None without any.
-    `notes` say what was assumed, `starts` what each start came to, `stopped` whether the search ended early, `record` where the
+    were kept, `sigma` (n,) the noise of torques in N m, `clearance` the geometry that keeps links apart, None without any.
+    `notes` say what was assumed, `starts` the result of each start, `stopped` whether the search ended early, `record` where the
     design comes from.
     """
 
@@ -71,7 +71,7 @@ class Excitation:
 
     @property
     def duration(self) -> float:
-        """Seconds from the beginning to the end, the way to the first posture included."""
+        """Seconds from the beginning to the end, including the approach to the first posture."""
         return self.motion.duration
 
     @property
@@ -92,7 +92,7 @@ class Excitation:
 
     @cached_property
     def expected(self) -> np.ndarray:
-        """The standard errors (b,) of the base parameters that the motion promises: the roots of the diagonal of G^-1."""
+        """The expected standard errors (b,) of the base parameters: the roots of the diagonal of G^-1."""
         d = 1 / np.sqrt(np.diag(self.information))
         inverse = np.linalg.inv(self.information * d[:, None] * d)
         return np.sqrt(np.diag(inverse)) * d
@@ -115,7 +115,7 @@ class Excitation:
 
     @property
     def gain(self) -> str:
-        """What the motion is worth beside random ones, in words."""
+        """How the motion compares with random ones, in words."""
         less, factor = self.std_factor < 1, self.std_factor
         how = f"{1 / factor:.2f} times larger" if less else f"{factor:.2f} times smaller"
         return f"standard deviations {how} than those of random motions"
@@ -131,7 +131,7 @@ class Excitation:
         )
 
     def table(self) -> list[str]:
-        """Return the parameters with the description's values and the standard errors that are to be expected, as lines."""
+        """Return the parameters with the description's values and the expected standard errors, as lines."""
         parameters = self.base.parameters
         rows = [("parameter", "description", "expected error", "", "unit")]
         for name, value, error, unit in zip(
@@ -168,10 +168,10 @@ class Excitation:
         speed: float = 1.0,
         force: bool = False,
     ) -> list[Any]:
-        """Write the motion and all about it to a `folder`, all files or none, and return their paths.
+        """Write the motion and everything about it to a `folder`, all files or none, and return their paths.
 
         `formats` are names: "csv", "ros2", "ros2-goal", "urscript", "franka", "npz". `speed` is a share of the speed at which the
-        motion is written: 0.3 is for the first try. Results that are there already are kept unless `force` is true.
+        motion is written: use 0.3 for the first try. Existing results are kept unless `force` is true.
         """
         from taupi.excitation.excitation_folder import at_speed, write_excitation
         from taupi.excitation.writers.write import checked_speed

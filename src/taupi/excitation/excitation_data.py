@@ -15,7 +15,7 @@ from taupi.identification.friction.fitted_terms import term_to_dict
 
 
 def excitation_to_dict(plan: Excitation) -> dict[str, Any]:
-    """Return a design as plain data, ready for JSON; what is infinite is None."""
+    """Return a design as plain data, ready for JSON; infinite values are None."""
     expected = zip(plan.names, plan.base.parameters.units, plan.expected, plan.base.parameters.values, strict=True)
     return plain(
         {
@@ -70,7 +70,7 @@ def _part(motion: BoundedMotion) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return data of numbers, texts and lists alone; infinite numbers are None."""
+    """Return data that contain only numbers, texts and lists; infinite numbers are None."""
     if isinstance(value, Mapping):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The files of a design: the motion for controllers, all about it for machines, for people and for the record."""
+"""The files of a design: the motion for controllers, the design as JSON and as readable text, and its record."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from taupi.excitation.writers.write import fill as fill_formats
 from taupi.files import refuse_to_replace, write_folder
 
 RESULTS = ("excitation.json", "excitation.txt", "report.html")
-# What formats may have written beside them; a new result without them takes the old ones away.
+# Files that formats may have written beside them; a new result without them removes the old ones.
 MOTIONS = tuple(str(import_module(module).FILE) for module in FORMATS.values())
 
 
@@ -29,7 +29,7 @@ def excitation_json(plan: Excitation) -> str:
 
 
 def excitation_text(plan: Excitation) -> str:
-    """Return a design as text: what is proven, what was assumed, and the errors to be expected."""
+    """Return a design as text: what is proven, what was assumed, and the expected errors."""
     record = [f"{k}: {v}" for k, v in plan.record.items()]
     left_out = [] if plan.clearance is None else [f"not watched: {item}" for item in plan.clearance.left_out]
     parts = ([repr(plan)], plan.table(), left_out, record)
@@ -44,7 +44,7 @@ def refuse_results(folder: str | os.PathLike[str], force: bool) -> None:
 def at_speed(plan: Excitation, speed: float) -> Excitation:
     """Return a design whose motion is written at a share of its `speed`, with the proof of its torques at that speed.
 
-    What helps against gravity at full speed is missing from a slow motion, so that its torques can be larger.
+    A slow motion lacks the dynamic torques that help against gravity at full speed, so that its torques can be larger.
     """
     if speed == 1:
         return plan

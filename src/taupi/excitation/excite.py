@@ -1,4 +1,4 @@
-"""The verb `excite`: a motion that makes identification as sure as it can be within a robot's limits."""
+"""The verb `excite`: a motion that makes identification as precise as a robot's limits allow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def excite(
     margins: Margins,
     search: Search,
 ) -> Excitation:
-    """Return a motion of a `robot` that tells its base parameters apart as surely as limits allow, with the proof of those.
+    """Return a motion that identifies a `robot`'s base parameters as precisely as its limits allow, with a proof of the limits.
 
     The information in N samples of a motion is G = G0 + sum_k Y_k^T S^-1 Y_k, with Y the base regressor and S = diag(sigma^2) the
     noise of the torques; G^-1 is the covariance of the parameters. The motion minimises -log det G (Goodwin & Payne 1977), or
@@ -42,8 +42,8 @@ def excite(
 
     `terms` are the columns that will be fitted besides links. `sigma` is the standard deviation of torques in N m at the rate of
     the design, a number, one per joint, or a `Fit`; by default 1 % of the effort limits. `given` are earlier logs, fits or
-    excitations that the motion is to complement. `start` (n,), or a log that ends there, is where the robot stands: a slow way
-    to the motion's beginning is put before it. `limits` state what the description does not, by quantity or by joint: lower,
+    excitations that the motion should complement. `start` (n,), or a log that ends there, is where the robot is: a slow approach
+    to the motion's start is put before it. `limits` state what the description does not, by quantity or by joint: lower,
     upper, velocity, acceleration, jerk, effort, torque_rate, as a mapping or as a TOML file.
 
     >>> import taupi as tp

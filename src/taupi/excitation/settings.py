@@ -1,4 +1,4 @@
-"""What an excitation is designed for and within: settings, declared once for Python, the command line and the record."""
+"""The settings of an excitation, declared once for Python, the command line and the record."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class Course(Settings):
         duration: Seconds of one period of the motion.
         motion: "bspline", of degree 5 and at rest at both ends, or "fourier", one period of a Fourier series.
         points: Control points of each joint of a B-spline; by default 5 + 2.5 per second.
-        harmonics: Of a Fourier series; by default 5.
-        bandwidth: Hz up to which the motion has content, in place of points or harmonics. Keep it well below the cutoff of the
+        harmonics: Harmonics of a Fourier series; by default 5.
+        bandwidth: Highest frequency of the motion in Hz, instead of points or harmonics. Keep it well below the cutoff of the
             identification, and below the first resonance.
         closed: Whether a B-spline ends where it begins, so that it can be repeated; a Fourier series always does.
         periods: How often the motion is repeated.
@@ -112,15 +112,15 @@ class Course(Settings):
 
 @dataclass(frozen=True)
 class Goal(Settings):
-    """What the motion is to be good for.
+    """What the motion is designed for.
 
     Attributes:
-        rate: Hz of the samples that the identification will use, after decimation.
+        rate: Rate in Hz of the samples that the identification will use, after decimation.
         criterion: "d", the volume of the confidence ellipsoid; "ds", that of the parameters named by only; "a", the mean
             variance; "e", nearly the largest; "p", their mean of a power; "cond", the condition, for comparison with papers.
         only: Names of the base parameters that "ds" is about, such as link6.*.
-        power: Of "p": 1 is the mean variance, more weighs the largest ones more.
-        scale: What errors are counted relative to by "a", "e", "p" and "cond": one number per base parameter, or one for all.
+        power: Power of "p": 1 is the mean variance, larger values give more weight to the largest variances.
+        scale: Sizes relative to which "a", "e", "p" and "cond" count errors: one number per base parameter, or one for all.
             By default the description's values, and 1 for "cond".
     """
 
@@ -147,12 +147,12 @@ class Margins(Settings):
         margin: Share of every limit of position, speed, acceleration and jerk that is left unused.
         effort: Share of the effort limits that torques of the description's parameters may take; 0 leaves torques unchecked.
         uncertainty: Share by which each of those parameters may be off.
-        clearance: Metres that links keep from each other, from the floor and from the walls of the box.
+        clearance: Distance in m that links keep from each other, from the floor and from the walls of the box.
         floor: Height in m of the floor; by default there is none.
         box: Corners x, y, z, x, y, z in m of a box that the arm stays in, inf or -inf where it has no wall; by default there is
             none.
         ignore: Pairs of links, such as link5,link7, whose distance does not matter, or an SRDF file that lists them.
-        capsules: "auto" takes the collision geometry of the description where it has some; "none" leaves collisions unchecked;
+        capsules: "auto" takes the collision geometry of the description if it has any; "none" leaves collisions unchecked;
             else a TOML file with a capsule table for each.
         packages: Folders in which the packages of meshes are looked for, besides those above the description.
     """
@@ -182,12 +182,12 @@ class Margins(Settings):
 
 @dataclass(frozen=True)
 class Search(Settings):
-    """How the best motion is looked for.
+    """How the best motion is searched for.
 
     Attributes:
-        starts: Random motions that are improved one after the other, of which the best is kept.
-        seed: Of whatever is random.
-        budget: Seconds after which the best motion so far is taken; by default there is no end.
+        starts: Number of random motions to improve, of which the best is kept.
+        seed: The seed of everything random.
+        budget: Seconds after which the best motion so far is taken; unlimited by default.
     """
 
     starts: int = 4

@@ -55,11 +55,11 @@ FirstFit = Callable[[Problem], np.ndarray]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Choices:
-    """What was chosen by looking at some logs: for all of them.
+    """What was chosen from some of the logs and holds for all of them.
 
     Attributes:
         base: The base parameters, with the shapes of dry friction.
-        recordings: The logs that were looked at, with their cutoffs.
+        recordings: The logs that the choice was made from, with their cutoffs.
         cutoffs: How the cutoffs were chosen; None if there was no choice.
         spread: What one standard error of each chosen shape does to the base parameters (b, k).
         least_speeds: The speeds (n,) below which rows of joints that never reverse are not used.
@@ -77,8 +77,8 @@ class Choices:
 def build(inputs: FitInputs, first_fit: FirstFit, draft: bool = False) -> Problem:
     """Return the problem of a fit: open the logs, choose from them the settings that are left open, and compress their rows.
 
-    `first_fit` gives the load, if there is friction that depends on it. A `draft` is for choosing settings: a delay between
-    encoders stays in it, and is only kept apart from the springs.
+    `first_fit` gives the load, if there is friction that depends on it. A `draft` is only for choosing settings: a delay between
+    encoders stays in it, merely separated from the springs.
     """
     if inputs.robot.loops:
         raise TaupiError(
@@ -139,9 +139,9 @@ def _problem_of_pieces(
     first_fit: FirstFit,
     adopted: tuple[str, ...],
 ) -> Problem:
-    """Return the problem of all logs, by one pass over them.
+    """Return the problem of all logs, from one pass over them.
 
-    If there is friction that depends on load, a first fit of the beginnings of some of them gives the load. `adopted` is the
+    If there is friction that depends on load, a first fit to the beginnings of some of them gives the load. `adopted` is the
     known torque that the settings took over from logs.
     """
     friction = _modulated_friction(inputs, choices, plan, modulated, first_fit) if modulated else None
@@ -152,7 +152,9 @@ def _problem_of_pieces(
     left_out = [f"{each.name} is left out: {each.reason}" for each in passes.skipped]
     if len(passes.machines) > 1:
         kinds = "; ".join(passes.machines)
-        left_out.append(f"machines of {len(passes.machines)} kinds read the logs, whose last bits may differ: {kinds}")
+        left_out.append(
+            f"machines of {len(passes.machines)} kinds read the logs, so that last bits may differ: {kinds}"
+        )
     problem = pooled_problem(
         inputs, plan.base, pieces, friction, choices.cutoffs, plan.preparation, [*notes, *left_out], modulated
     )
@@ -190,7 +192,7 @@ def pooled_problem(
 def _modulated_friction(
     inputs: FitInputs, choices: Choices, plan: Plan, terms: Sequence[Term], first_fit: FirstFit
 ) -> ModulatedFriction:
-    """Return friction that depends on load or bends with speed, by a first fit of the logs that choices were made from."""
+    """Return friction that depends on load or bends with speed, from a first fit of the logs that choices were made from."""
     from taupi.identification.modulated_friction import ModulatedFriction
 
     heads = [
@@ -205,7 +207,7 @@ def _modulated_friction(
 
 
 def _client(inputs: FitInputs, equations: Equations) -> AbstractContextManager[Any]:
-    """Return a context that gives the client of a cluster, None without one."""
+    """Return a context that gives the client of a cluster, or None if there is no cluster."""
     if inputs.client is None:
         return nullcontext()
     if equations.sprung:
@@ -228,7 +230,7 @@ def _client(inputs: FitInputs, equations: Equations) -> AbstractContextManager[A
 
 
 def _cluster_passes(client: Any, logs: OpenedLogs, inputs: FitInputs) -> Passes:
-    """Return passes over the logs by the workers of a cluster, which go on from the pieces that were kept."""
+    """Return passes over the logs by the workers of a cluster, which continue from the stored pieces."""
     from taupi.identification.cluster.passes import ClusterPasses
     from taupi.identification.cluster.piece_store import PieceStore
 
@@ -239,7 +241,7 @@ def _cluster_passes(client: Any, logs: OpenedLogs, inputs: FitInputs) -> Passes:
 def _problem_of_springs(
     inputs: FitInputs, search: SpringSearch, preparation: Preparation, notes: Sequence[str]
 ) -> Problem:
-    """Return the problem of recordings of an elastic robot, with what they show of its springs."""
+    """Return the problem of recordings of an elastic robot, with what they show about its springs."""
     from taupi.identification.springs.notes import spring_notes
 
     recordings, springs = with_speeds(search.recordings, search.compressed), search.analysis
@@ -260,7 +262,7 @@ def _problem(
     preparation: Preparation,
     notes: Sequence[str],
 ) -> Problem:
-    """Return the problem of the pieces of logs, as yet without recordings and the columns of `modulated` terms."""
+    """Return the problem of the pieces of logs, still without recordings and without the columns of `modulated` terms."""
     equations = Equations.of(base)
     pieces = tuple(factor for log in logs for factor in log.factors)
     samples = sum(log.compressed.samples for log in logs)
@@ -296,14 +298,14 @@ def _problem(
 
 
 def _with_stated_torque(preparation: Preparation, stated: set[tuple[str, ...]]) -> Preparation:
-    """Return the settings with the known torque that all logs state alike, if the settings state none: the fit keeps it."""
+    """Return the settings with the known torque on which all logs agree, if the settings state none: the fit keeps it."""
     if preparation.known_torque or len(stated) > 1:
         return preparation
     return dataclasses.replace(preparation, known_torque=next(iter(stated)))
 
 
 def _refuse_differences(pieces: Sequence[Piece], adopted: tuple[str, ...]) -> None:
-    """Refuse logs that state no known torque if one was `adopted` from others, the only ones that were looked at before."""
+    """Refuse logs that state no known torque if one was `adopted` from the logs that were examined first."""
     silent = [piece.record.name for piece in pieces if not piece.stated_torque]
     if adopted and silent:
         raise TaupiError(
@@ -320,7 +322,7 @@ def _recording(source: BlockSource, equations: Equations, preparation: Preparati
 def _tune_elastic(
     inputs: FitInputs, equations: Equations, terms: tuple[Term, ...], source: BlockSource, first_fit: FirstFit
 ) -> tuple[Preparation, list[str]]:
-    """Return the settings, and notes on them: for an elastic robot, cutoff and torque as the first log shows."""
+    """Return the settings, and notes on them; for an elastic robot, the first log decides on cutoff and torque."""
     settings, notes = inputs.preparation, list[str]()
     if not equations.elastic or source.first.is_prepared:
         return settings, notes
@@ -351,7 +353,7 @@ def _choose_friction_and_cutoffs(
     settings: Preparation,
     base: BaseParameters | None,
 ) -> Choices:
-    """Return what recordings show of dry friction, and the cutoffs.
+    """Return what recordings show about dry friction, and the cutoffs.
 
     Slow rows of joints that never reverse are left out of the recordings.
     """
@@ -417,7 +419,7 @@ def _known_torque_notes(logs: Sequence[Piece]) -> list[str]:
 
 
 def _gain_notes(logs: Sequence[Piece]) -> list[str]:
-    """Return a note where torques rest on gains that were stated."""
+    """Return a note if torques are based on stated gains."""
     names = [log.record.name for log in logs if log.rests_on_gains]
     if not names:
         return []

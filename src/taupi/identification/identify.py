@@ -61,23 +61,23 @@ def identify(
     grow with the load of the gear and bend with speed. `base` are the base parameters for these terms, if you have them already;
     by default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
     undetermined; by default those of the description. With a `prior_weight`, the parameters nearest to the prior are taken whose
-    sum of squares is at most 1 + `prior_weight` times the least (of "ridge" it is the weight). `bounds` of links are a mapping,
+    sum of squares is at most 1 + `prior_weight` times the least (for "ridge" it is the weight). `bounds` on links are a mapping,
     such as {"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}, or the path of a TOML file that holds the same; a link has a
     "mass" (lower, upper), kg, a "centre" of mass within (lower corner, upper corner), m, and a "box" (corners), an "ellipsoid"
     (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
-    by default. `workers` is the number of files worked on at once, by default the number of cores. Large files are streamed in
-    blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for whatever is random,
+    by default. `workers` is the number of files processed at once, by default the number of cores. Large files are streamed in
+    blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for everything random,
     such as which eight of many logs settings are chosen from, and is kept in the fit's record.
 
     A path may be a pattern (runs/*.csv), or an address (s3://bucket/run-*.parquet; extra `remote`), with credentials from the
     environment. With a `client`, a `dask.distributed.Client` or the address of a scheduler (extra `cluster`), the workers of a
-    cluster read and compress the logs, which have to be there for them, too; by default, this process does. No bit of the fit
-    depends on it. `resume` is a folder in which the pieces of logs that are finished are kept, so that the same call goes on
+    cluster read and compress the logs, which they must be able to open; by default, this process does. No bit of the fit
+    depends on it. `resume` is a folder in which the pieces of finished logs are kept, so that the same call continues
     after an interruption; none by default. With `skip_bad` (False), logs that cannot be used are left out, and the notes of the
     fit name them.
 
     `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
-    is a warning, too.
+    is also a warning.
 
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
@@ -91,9 +91,9 @@ def identify(
     one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
     with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
     at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
-    in contact that are projected touch at a "point" (the default), by which forces pass alone, or are "flat". The term
+    in contact that are projected touch at a "point" (the default), which transmits only forces, or are "flat". The term
     "wrench_offset" is for force sensors that drift: a constant offset of each, in each log, is taken out. Forces of closed
-    loops are taken out in the same way, of robots on the ground too; a log of such a robot may have its motors alone, the other
+    loops are taken out in the same way, for fixed robots too; a log of such a robot may contain only its motors, and the other
     joints follow by closing the loops.
 
     >>> import numpy as np, taupi as tp
@@ -151,7 +151,7 @@ def build_problem(
 
 
 def _warn_of_springs(fit: Fit) -> None:
-    """Warn of springs that the logs do not determine."""
+    """Warn about springs that the logs do not determine."""
     if fit.fits_deflection:
         for spring in fit.springs:
             if not spring.determined:
@@ -170,7 +170,7 @@ def _floating_estimator(robot: Robot, estimator: Any) -> Estimator:
 
 
 def first_values(problem: Problem) -> np.ndarray:
-    """Return the base parameters (b,) of a first fit, by which friction that depends on load knows the load."""
+    """Return the base parameters (b,) of a first fit, which gives the load for friction that depends on it."""
     from taupi.identification.estimators.consistent import consistent_values
 
     return consistent_values(problem)

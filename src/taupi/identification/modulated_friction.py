@@ -15,19 +15,19 @@ from taupi.identification.inputs import PriorLike
 from taupi.identification.problem import Problem, prior_of
 from taupi.identification.rows.factors import JointFactor, merge_stretches, residual_squares
 
-# Their parameters are probably about this large: the share of the load, and the curve in units of the joint's other friction.
+# Typical size of their parameters: the share of the load, and the curve in units of the joint's other friction.
 _SHARE, _CURVE = 0.1, 0.1
-# What is as small as this share of a joint's torque is not friction.
+# A torque below this share of a joint's torque does not count as friction.
 _LEAST = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class ModulatedFriction:
-    """Columns of `terms` after those of a regressor: base parameters with them, and what they are made with.
+    """Columns of `terms` after those of a regressor: the base parameters with them, and what is needed to compute them.
 
     The load is that of a fit without these columns, whose base parameters are `first` (b,); that of the result differs so little
-    from it that a fit with the load of this one would change nothing that can be seen. `speeds` (n,) are the largest that it has
-    seen, by which the bend with speed is scaled.
+    from it that another fit with the new load would not change visibly. `speeds` (n,) are the largest speeds that it has
+    seen, which scale the bend with speed.
     """
 
     base: BaseParameters
@@ -45,10 +45,10 @@ class ModulatedFriction:
         return cls(base.with_modulated(scaled), scaled, first, rounded)
 
     def problem(self, problem: Problem, prior: PriorLike, pieces: Iterable[JointFactor]) -> Problem:
-        """Return a `problem` without these columns with them; `pieces` are the factors of all logs, in stretches of time.
+        """Return a `problem` extended by these columns; `pieces` are the factors of all logs, in stretches of time.
 
         mu ~ N(0, 0.1^2) and c ~ N(0, (0.1 L)^2), with L = |F_c| + |F_v| v the friction of the joint at its largest speed, keep
-        the parameters small where a log says nothing about them, and above the speeds that it has seen. Rows are correlated by
+        the parameters small if a log says nothing about them, and above the speeds that it has seen. Rows are correlated by
         their filter, so they count as fewer independent samples (`JointFactor.independent`), with the noise of the first fit.
         `prior` is that of `taupi.identify`.
         """

@@ -21,7 +21,7 @@ def momentum_observer(
 
     `source` is a fit, whose parameters and terms it takes, or a robot with its own parameters and with `terms` of its joints,
     none by default; elastic joints of a robot are taken as rigid, `tau` as the torque of the joints. `bandwidth_hz` (20 Hz by
-    default) is how fast it follows: 63 % of a sudden contact after 1 / K = 8 ms; noise grows with it. With `tracker` the friction
+    default) sets how fast it follows: 63 % of a sudden contact after 1 / K = 8 ms; noise grows with it. With `tracker`, friction
     of a fit follows the robot, learnt while there is no contact; the default is False.
 
     The observer is used sample by sample (`init`, `step`), over a log (`external_torque`), as a program (`program`), as C

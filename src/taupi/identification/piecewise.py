@@ -1,4 +1,4 @@
-"""Logs compressed where they are recorded, by an earlier fit, and the fit of such pieces: only these have to travel."""
+"""Logs compressed where they are recorded, with an earlier fit, and the fit of such pieces: only these are transferred."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from taupi.signals.read import LogLike, PathLike
 from taupi.signals.reading import Streaming
 from taupi.threads import small_algebra
 
-# Stretches of time into which a piece is divided, for standard errors: with many logs, logs themselves are what is compared.
+# Stretches of time into which a piece is divided, for standard errors: with many logs, whole logs are compared instead.
 _STRETCHES = 8
 
 
@@ -49,10 +49,10 @@ def plan_of_fit(fit: Fit) -> Plan:
 @takes(reading=Streaming)
 @small_algebra
 def compress_log(fit: Fit, log: LogLike, path: PathLike, *, force: bool = False, reading: Streaming) -> None:
-    """Write what a fit keeps of a `log`, a Log or a file, to the file at a `path`: triangles of its rows, for `identify_pieces`.
+    """Write what a fit needs of a `log`, a Log or a file, to the file at a `path`: triangles of its rows, for `identify_pieces`.
 
     An earlier `fit` says how: terms and shapes of friction, cutoff, and the load that friction depends on. So the log itself, a
-    hundred bytes per sample, need not leave the robot that recorded it; a piece has some hundred kilobytes. A file that exists is
+    hundred bytes per sample, need not leave the robot that recorded it; a piece has a few hundred kB. A file that exists is
     overwritten only with `force`, False by default.
 
     >>> import os, tempfile, numpy as np, taupi as tp
@@ -78,10 +78,10 @@ def compress_log(fit: Fit, log: LogLike, path: PathLike, *, force: bool = False,
 
 @small_algebra
 def identify_pieces(fit: Fit, pieces: PathLike | Sequence[PathLike], estimator: EstimatorLike = "consistent") -> Fit:
-    """Return the fit of logs of which only `pieces` are here, written by `compress_log` with the same earlier `fit`.
+    """Return the fit of logs of which only `pieces` are available, written by `compress_log` with the same earlier `fit`.
 
     `pieces` is a path, a pattern, an address, or a list of them. `estimator` is one that starts from triangles, "consistent" by
-    default, as in `taupi.identify`. The verdict rests on the fit alone: nothing can be tried on logs that are elsewhere.
+    default, as in `taupi.identify`. The verdict is based on the fit alone: nothing can be tried on logs that are elsewhere.
 
     >>> import taupi as tp
     >>> later = tp.identify_pieces(tp.load_fit("out"), "pieces/*.piece")  # doctest: +SKIP

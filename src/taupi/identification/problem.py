@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # If a log cannot separate friction from an offset, friction is more likely by this factor: every joint has it.
 _UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
-# If the rows that shrink have more than this share in what is known about a parameter, it is a guess.
+# If shrinkage rows contribute more than this share of what is known about a parameter, it is a guess.
 _GUESSED = 0.5
 
 
@@ -55,12 +55,12 @@ class Problem:
         logs: The logs as they were given, without those that were left out.
         preparation: How the logs were prepared, with what was chosen from them.
         notes: What was done and chosen, in words.
-        seed: Of whatever is random.
+        seed: The seed of everything random.
         first: The parameters of a first fit, which give the load in the columns of friction that depends on it; empty if the
             problem has no such columns.
         shrinkage: Rows that pull parameters weakly to zero, one factor for each joint that has such parameters.
         shape_spread: What one standard error of each chosen shape of friction does to the first base parameters (b or fewer, k).
-        springs: What the logs show of the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
+        springs: What the logs show about the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
         cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
         skipped: Logs that were left out, since they cannot be used.
         machines: The kinds of machines that read the logs; empty if it was this one alone.
@@ -130,19 +130,19 @@ class Problem:
         return friction_plan(self.base, self.first)
 
     def stack(self, weights: Weights | None = None) -> np.ndarray:
-        """Return one triangle of all rows, by the `weights` of each (file, joint), 1 by default, and of those that shrink."""
+        """Return one triangle of all rows, with the `weights` of each (file, joint), 1 by default, and of the shrinkage rows."""
         return self.shrunk(stack_factors(self.factors, weights), weights)
 
     def shrunk(self, r: np.ndarray, weights: Weights | None = None) -> np.ndarray:
-        """Return the triangle of weighted rows `r` (k, b + 1) and of those that shrink; `weights` are as in `stack`."""
+        """Return the triangle of weighted rows `r` (k, b + 1) and of the shrinkage rows; `weights` are as in `stack`."""
         return triangle(np.vstack([r, self._pulls(weights)])) if self.shrinkage else r
 
     def solve(self, weights: Weights | None = None, weak: float = WEAK, rows: np.ndarray | None = None) -> Solution:
-        """Return the least-squares solution; a share of the load that would be negative is zero instead.
+        """Return the least-squares solution; a negative share of the load is replaced by zero.
 
         `weights` are as in `stack`. `rows` (k, b + 1), weighted, replace those of the factors. Combinations of unit columns
         shorter than `weak` (1e-4) times the longest are taken from the prior. Negative shares are dropped, and the rest is solved
-        again; how well the solution is determined is stated without that bound. A parameter about which the rows that shrink say
+        again; how well the solution is determined is stated without that bound. A parameter about which the shrinkage rows say
         more than the logs counts as not determined.
         """
         r = self.stack(weights) if rows is None else self.shrunk(rows, weights)
@@ -158,7 +158,7 @@ class Problem:
         return replace(free, x=np.where(dropped, 0.0, solution.x), undetermined=free.undetermined | guessed)
 
     def _pulls(self, weights: Weights | None) -> np.ndarray:
-        """Return the rows that shrink (k, b + 1), by the typical weight of their joint."""
+        """Return the shrinkage rows (k, b + 1), with the typical weight of their joint."""
         rows = [_typical_weight(self.factors, f.joint, weights) * f.r for f in self.shrinkage]
         return np.vstack([np.zeros((0, len(self.names) + 1)), *rows])
 
@@ -182,9 +182,9 @@ def _typical_weight(factors: Sequence[JointFactor], joint: int, weights: Weights
 
 
 def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:
-    """Return the prior (p,): that of the description if None, of another robot, or numbers, with or without those of terms.
+    """Return the prior (p,): of the description if None, of another robot, or numbers, with or without those of terms.
 
-    Those of friction that depends on load or bends with speed may be left out, too.
+    Those of friction that depends on load or bends with speed may also be left out.
     """
     own = base.standard.values
     if prior is None:

@@ -54,7 +54,7 @@ def solve(r: np.ndarray, prior: np.ndarray, metric: np.ndarray | None = None, we
     length = np.linalg.norm(y, axis=0)
     scale = np.where(length > 1e-12 * max(length.max(initial=0.0), 1e-300), length, 1.0)
     unit = np.where(scale == length, 1.0, 0.0) * y / scale
-    # Of many rows, as many left vectors would be computed, and none of those beyond the columns is used.
+    # With many rows, as many left singular vectors would be computed, of which only those for the columns are used.
     u, s, vt = np.linalg.svd(unit, full_matrices=len(unit) <= unit.shape[1] + 1)
     rank = int((s > weak * max(s.max(initial=0.0), 1e-300)).sum())
     inverse = (vt[:rank].T / s[:rank]) / scale[:, None]

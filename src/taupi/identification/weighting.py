@@ -13,12 +13,12 @@ from taupi.identification.solve import WEAK, Solution, Weights
 if TYPE_CHECKING:
     from taupi.identification.problem import Problem
 
-# The share of the noise of a joint over all files in that of one file.
+# Share of a joint's noise over all files in the noise assumed for one file.
 _SHARED = 0.5
 
 
 def weighted_least_squares(problem: Problem, iterations: int, weak: float = WEAK) -> tuple[Solution, Weights]:
-    """Return the solution, and the weights 1 / sigma of each (file, joint), taken anew from the residuals `iterations` times."""
+    """Return the solution, and the weights 1 / sigma of each (file, joint), updated from the residuals `iterations` times."""
     weights = first_weights(problem)
     solution = problem.solve(weights, weak)
     for _ in range(iterations):
@@ -52,7 +52,7 @@ def noise_weights(problem: Problem, solution: Solution, weights: Weights) -> Wei
     """Return 1 / sigma, with sigma_ij^2 = (s_j^2 + s_ij^2) / 2 for joint j in file i.
 
     s_ij^2 is the noise of the joint in that file, as in `noise_variances`, and s_j^2 the same over all files. A file in which a
-    joint hardly needs torque is explained well by parameters that are zero; with a weight of its own, it would draw them there.
+    joint hardly needs torque is explained well by parameters that are zero; with its own weight, it would pull them there.
     So no file has more than twice the weight of its joint's mean, in squares; a file with more noise may have much less.
     """
     own = noise_variances(problem, solution, weights)
@@ -118,7 +118,7 @@ def spring_scales(problem: Problem, x: np.ndarray) -> Weights:
 def torque_squares(problem: Problem, factor: JointFactor, x: np.ndarray) -> float:
     """Return |tau|^2 of a factor: of the measured torque, or, for a link behind a spring, of the spring's torque at x.
 
-    The rows of a floating base have no torque of their own but that of contacts. Theirs is what the prior needs.
+    The rows of a floating base have no torque except that of contacts. For them, the torque that the prior needs is used.
     """
     if _of_base(problem, factor):
         needed = factor.r[:, :-1] @ problem.prior_base

@@ -17,7 +17,7 @@ WeightedRows = tuple[np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n)
 
 @small_algebra
 def transformed_factors(problem: Problem, change: Callable[[int, Rows], WeightedRows]) -> tuple[JointFactor, ...]:
-    """Return the factors of all logs, stretch by stretch, after `change(file, rows)`; files are worked on in parallel."""
+    """Return the factors of all logs, stretch by stretch, after `change(file, rows)`; files are processed in parallel."""
     n, p = problem.regressor.outputs[0].shape[0], len(problem.names)
 
     def factors(file: int) -> list[JointFactor]:

@@ -45,7 +45,7 @@ def write_reproduction(reproduction: Reproduction, folder: str | os.PathLike[str
 
 
 def check_folder(folder: str | os.PathLike[str], force: bool = False) -> None:
-    """Refuse a folder that holds a reproduction already, before the work begins; `force` allows it."""
+    """Refuse a folder that already holds a reproduction, before the work begins; `force` allows it."""
     refuse_to_replace(folder, (PAPER, REFERENCE, RECORD, PAGE), force)
 
 

@@ -1,4 +1,4 @@
-"""Formulas from a page compared with a program's own, exactly: as quotients of polynomials, not by sampling."""
+"""Printed formulas compared exactly with a program's own: as quotients of polynomials, not by sampling."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from taupi.program.program import Program
 def differing(program: Program, expressions: Sequence[Any], spare: int = 32) -> list[int]:
     """Return the indices of a program's outputs, flat and row-major, that differ from `expressions`, text or SymPy.
 
-    An empty list says that all are equal. `spare` is how many further variables the polynomials may need.
+    An empty list means that all are equal. `spare` is how many further variables the polynomials may need.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r")
@@ -43,7 +43,7 @@ def spelled(text: str, names: Mapping[str, str]) -> str:
 
 
 def readable(entries: Sequence[str]) -> str:
-    """Return the entries of a matrix that are not zero, as people write them.
+    """Return the nonzero entries of a matrix in readable notation.
 
     >>> readable(["0", "a1**2*qdd1"])
     'a1^2 qdd1'

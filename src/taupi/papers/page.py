@@ -12,7 +12,7 @@ from taupi.reporting.page import assembled
 from taupi.reporting.sections.base import cell, figure, head, listed, part
 from taupi.version import __version__
 
-STYLES = ("measured", "residual", "predicted")  # the first line is broad and drawn below the others
+STYLES = ("measured", "residual", "predicted")  # the first line is wide and drawn below the others
 POINTS = 1500  # of a line: what a screen can resolve
 
 

@@ -43,7 +43,7 @@ def reproduce(name: str) -> Reproduction:
 
     `name` is one of `taupi.papers.studies()`, such as "zollo2014". The result has `paper` and `reference`, two
     tables of rows with a rule and a verdict each, `tables`, `pictures` and `notes`. It prints as
-    text, and writes itself into a folder as CSV, JSON and an HTML page.
+    text, and `write` saves it in a folder as CSV, JSON and an HTML page.
 
     >>> import taupi as tp
     >>> again = tp.papers.reproduce("gabiccini2009")

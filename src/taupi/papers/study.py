@@ -14,7 +14,7 @@ import numpy as np
 from taupi.errors import Argument, TaupiError
 from taupi.tables import html_table, table
 
-# Where the protocol and the figures of our own reference runs are written down.
+# Where the protocol and the figures of our own reference runs are documented.
 REFERENCE_RUNS = "docs/concepts/reference-runs.md"
 GROUPS = {False: "The paper's figures and formulas", True: "Own reference runs"}
 Step = Callable[[str], None]
@@ -22,13 +22,13 @@ Step = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Row:
-    """A figure, formula or statement of a source beside ours, the rule of comparison, and whether they agree by it.
+    """A figure, formula or statement of a source beside ours, the rule of comparison, and whether they agree.
 
     `what` is compared, `stated` is the source's text, `unit` its unit and `source` where a reader finds it. `own` says that the
-    source is one of our own reference runs, not the paper. `ours` is the result of the literal reading, which is what the verdict
-    is about; `recommended`, where there is one, that of a better way. `rule` says in words when they agree, `tolerance` how far a
-    number may be from the stated one. `because` says why they differ, where that is known; where it is not, `tried` says what was
-    looked into. `part` is the heading it stands under.
+    source is one of our own reference runs, not the paper. `ours` is the result of the literal reading, which the verdict
+    is about; `recommended`, if there is one, that of a better method. `rule` says in words when they agree, `tolerance` how far a
+    number may be from the stated one. `because` says why they differ, if that is known; if it is not, `tried` says what was
+    investigated. `part` is its heading.
     """
 
     what: str
@@ -92,7 +92,7 @@ def figure(
     *,
     reason: str = "",
 ) -> Row:
-    """Return the row of a printed number, as text; it agrees where ours rounds to the printed digits.
+    """Return the row of a printed number, as text; it agrees if ours rounds to the printed digits.
 
     `what`, `unit`, `source`, `because` and `recommended` are as in `Row`. `tolerance` is how far ours may be from the stated
     number, by default half a unit of its last printed digit; one that is given needs its `reason`, which the rule states.
@@ -124,9 +124,9 @@ def between(
     because: str = "",
     recommended: float | None = None,
 ) -> Row:
-    """Return the row of a number that ours can only resemble, as random draws differ: it agrees from `low` to `high`.
+    """Return the row of a number that ours can only approximate, as random draws differ: it agrees from `low` to `high`.
 
-    `reason` says why that far; the rule states both. The other arguments are as in `Row`.
+    `reason` says why the range is that wide; the rule states both. The other arguments are as in `Row`.
 
     >>> row = between("error", "0.167", 0.146, 0.14, 0.24, "so far other motions vary")
     >>> row.verdict, row.rule
@@ -148,7 +148,7 @@ def statement(
 
 
 SAME_FORMULA = "equal, symbol by symbol"
-EXACT = 1e-9  # relative: rounding of a few thousand doubles stays below, any slip is above
+EXACT = 1e-9  # relative: rounding of a few thousand doubles stays below this, any mistake is above
 
 
 def off(got: Any, wanted: Any) -> float:
@@ -169,7 +169,7 @@ def compared(
 ) -> Row:
     """Return the row of an equation: `printed` in the document, and what `holds` instead.
 
-    `gap` is the relative error of the printed equation, `left` that of the one that holds; `exact` is below which an error
+    `gap` is the relative error of the printed equation, `left` that of the correct one; `exact` is the limit below which an error
     counts as its `reason` says. `what`, `source` and `because` are as in `Row`.
     """
     ours = f"off by {gap:.1e}" + ("" if left is None else f"; {holds}: {left:.1e}")
@@ -192,7 +192,7 @@ def in_part(part: str, rows: Sequence[Row]) -> list[Row]:
 
 
 def shown(value: Any, digits: int = 4) -> str:
-    """Return a value for people: a number with some digits, None as nothing."""
+    """Return a value as readable text: a number with some digits, None as an empty string."""
     return "" if value is None else f"{value:.{digits}g}" if isinstance(value, float | np.floating) else str(value)
 
 
@@ -216,7 +216,7 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Up to three lines over time (N,), by name: a chart of the page. `across` names the axis where it is not time."""
+    """Up to three lines over time (N,), by name: a chart of the page. `across` names the axis if it is not time."""
 
     title: str
     unit: str
@@ -229,7 +229,7 @@ class Picture:
 class Study:
     """A published study: its `name`, its `document`, what it `reruns`, about how many `seconds` that takes.
 
-    `run(step)` does it and returns a `Reproduction`; it calls `step(name)` at the beginning of each of its `steps`, which moves
+    `run(step)` reruns it and returns a `Reproduction`; it calls `step(name)` at the beginning of each of its `steps`, which moves
     the progress bar.
     """
 
@@ -243,7 +243,7 @@ class Study:
 
 @dataclass(frozen=True)
 class Count:
-    """How many rows were compared: `rows`, of which `agree`, `known` differ for a known reason, `unknown` for none."""
+    """How many rows were compared: `agree` of `rows` agree, `known` differ for a known reason, `unknown` for an unknown one."""
 
     rows: int
     agree: int
@@ -263,7 +263,7 @@ class Count:
 
     @property
     def differing(self) -> list[str]:
-        """How many differ for a known reason and for an unknown one, in words; what is none is left out."""
+        """How many differ for a known reason and for an unknown one, in words; zeros are left out."""
         kinds = ((self.known, "a known"), (self.unknown, "an unknown"))
         return [f"{n} {'differs' if n == 1 else 'differ'} for {kind} reason" for n, kind in kinds if n]
 
@@ -274,7 +274,7 @@ class Reproduction:
 
     `paper` are the rows of the paper's own figures and formulas, `reference` those of our own reference runs; `counts` has the
     count of each. `seconds` is how long it took. `holds` says whether every row agrees, or differs and is
-    accounted for: by its reason, or by what was tried to find one.
+    explained: by its reason, or by what was tried to find one.
     `write(folder)` writes all of it to files.
     """
 
@@ -302,7 +302,7 @@ class Reproduction:
 
     @property
     def holds(self) -> bool:
-        """Whether every row agrees, or differs and is accounted for."""
+        """Whether every row agrees, or differs and is explained."""
         return all(row.accounted for row in self.rows)
 
     @property
@@ -356,7 +356,7 @@ def by_part(rows: Sequence[Row]) -> dict[str, list[Row]]:
 
 
 def headings(rows: Sequence[Row]) -> tuple[str, ...]:
-    """Return the heading of a table of rows; units and recommended values only where there are some."""
+    """Return the heading of a table of rows; units and recommended values only if there are any."""
     literal = "ours, literal" if any(row.recommended is not None for row in rows) else "ours"
     stated = "reference run" if any(row.own for row in rows) else "published"
     names = ("what", stated, literal, "ours, recommended", "unit", "source", "agrees if", "verdict")
@@ -364,7 +364,7 @@ def headings(rows: Sequence[Row]) -> tuple[str, ...]:
 
 
 def row_cells(rows: Sequence[Row], row: Row) -> tuple[str, ...]:
-    """Return a row's cells as the heading of `rows` has them."""
+    """Return a row's cells for the heading of `rows`."""
     ours, better = shown(row.ours, row.digits), shown(row.recommended, row.digits)
     cells = (row.what, row.stated, ours, better, row.unit, row.source, row.rule, row.verdict)
     return tuple(cell for cell, keep in zip(cells, _kept(rows), strict=True) if keep)

@@ -3,7 +3,7 @@
     report.py     `taupi.report(result, path)`: one HTML page; page.* is its frame, style and script
     sections/     the sections of a page, in a folder per kind of report: sections/fit, sections/run
     figures/      `taupi.plot(thing)`: Matplotlib figures, one file per kind of thing
-    *_content.py  what a page tells, worked out once and laid out by its sections
+    *_content.py  the content of a page, computed once and laid out by its sections
     chart.py      lines over time as SVG; stick_figures.py the moving arm
 
 The verbs are `taupi.report` and `taupi.plot`; the room is named after the activity, as `identification` is for `identify`.

@@ -16,7 +16,7 @@ _LONGEST = 12  # characters of a name below the axis
 
 
 def arm_dots(panel: ArmValues) -> str:
-    """Return one own parameter of every arm as a figure; pointing at a dot tells the arm and its value."""
+    """Return one own parameter of every arm as a figure; pointing at a dot shows the arm and its value."""
     low, high = extent([panel.values - panel.half, panel.values + panel.half, np.array([panel.typical])])
     wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 

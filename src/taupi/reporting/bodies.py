@@ -25,7 +25,7 @@ from taupi.reporting.viewpoint import AZIMUTH, ELEVATION, FINE
 class BodyComparison:
     """The links of a `robot` by name, each with its body as described and as identified; None for a body without mass.
 
-    `pose` is where they are drawn. A link whose mass does not matter may get one that is next to nothing, and then a body that
+    `pose` is where they are drawn. A link whose mass does not matter may get a mass of almost zero, and then a body that
     is longer than the arm: such a body is not drawn.
     """
 
@@ -36,12 +36,12 @@ class BodyComparison:
     pose: ZeroPose
 
     def drawn(self, body: Body | None) -> bool:
-        """Return whether a body is one to look at."""
+        """Return whether a body is worth drawing."""
         return body is not None and float(2 * body.lengths.max()) <= self.pose.length
 
 
 def compare_bodies(fit: Fit) -> BodyComparison | None:
-    """Return the bodies of a fit that has standard parameters, None for another fit and for a robot with a free base."""
+    """Return the bodies of a fit that has standard parameters, None for other fits and for a robot with a free base."""
     if fit.standard is None or fit.robot.floating:
         return None
     try:
@@ -91,7 +91,7 @@ def bodies_figure(bodies: BodyComparison) -> str:
     )
     return (
         '<figure class="bodies"><figcaption>all joints at zero <span class="key described">described</span>'
-        '<span class="key identified">identified</span><span class="hint soft">drag to look from elsewhere</span></figcaption>'
+        '<span class="key identified">identified</span><span class="hint soft">drag to rotate the view</span></figcaption>'
         f'<svg viewBox="{-size} {-size} {2 * size} {2 * size}" role="img" tabindex="0" aria-label="{html.escape(words)}">'
         f'{_still(data)}</svg><script type="application/json">{packed}</script></figure>'
     )

@@ -41,7 +41,7 @@ def inertia_known(load: PayloadEstimate) -> bool:
 
 
 def is_drawn(load: PayloadEstimate) -> bool:
-    """Return whether the ellipsoid is drawn: not where it is only likely and would dwarf what is known."""
+    """Return whether the ellipsoid is drawn: not if it is only likely and would dwarf what is known."""
     largest = float(np.linalg.norm(equivalent_ellipsoid(load), axis=1).max())
     return inertia_known(load) or largest <= _DWARFS * max(float(np.linalg.norm(load.com)), _SMALL)
 

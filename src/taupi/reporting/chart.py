@@ -18,7 +18,7 @@ from taupi.reporting.traces import thinned
 SPAN, TALL = 100_000, 10_000
 WIDTH, HEIGHT, LOW = 960, 300, 170  # LOW is the height of a strip below another chart
 LEFT, RIGHT, TOP, BOTTOM = 108, 14, 8, 34
-# What is spoken of the keys of a chart.
+# What screen readers say about the keys of a chart.
 KEYS = "Arrow keys move the cursor, plus and minus zoom, Escape shows everything."
 
 
@@ -31,7 +31,7 @@ class Line:
     values: np.ndarray
 
 
-RUNAWAY = 1000.0  # times what is usual: a line that ran away
+RUNAWAY = 1000.0  # times the usual size: beyond this a line ran away
 COLOURS = 8  # of lines side by side, c0 .. c7 in the style sheet
 
 
@@ -55,10 +55,10 @@ def chart(
 ) -> str:
     """Return lines over time (N,) as a figure; charts of one `group` zoom together, each line has at most `points` points.
 
-    `log` makes the scale logarithmic, on which only positive values show. `times` are those of each line, where they differ:
-    `time` is then what the chart spans. `runaway` lets lines leave the chart where they grow to a thousand times what is usual,
-    as in a loop that diverged. `across` names the horizontal axis where it is not time in seconds, with its unit after a comma.
-    `height` is that of the chart, in units of which it is 960 wide.
+    `log` makes the scale logarithmic, on which only positive values show. `times` are those of each line, if they differ:
+    `time` is then what the chart spans. `runaway` lets lines leave the chart where they grow to a thousand times the usual size,
+    as in a loop that diverged. `across` names the horizontal axis if it is not time in seconds, with its unit after a comma.
+    `height` is that of the chart, which is 960 units wide.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 50)
@@ -104,7 +104,7 @@ def chart(
 
 
 def _logs(values: np.ndarray) -> np.ndarray:
-    """Return the decimal logarithm of what is positive, NaN of the rest."""
+    """Return the decimal logarithm of positive values, NaN for the rest."""
     with np.errstate(all="ignore"):
         return np.where(values > 0, np.log10(np.where(values > 0, values, 1.0)), np.nan)
 
@@ -180,7 +180,7 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Return decimal logarithms of round numbers between `low` and `high`: powers of ten, and 2 and 5 times them where few.
+    """Return decimal logarithms of round numbers between `low` and `high`: powers of ten, and 2 and 5 times them if few.
 
     >>> log_ticks(-2.1, 0.1)
     [-2.0, -1.0, 0.0]

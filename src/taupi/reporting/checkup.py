@@ -1,4 +1,4 @@
-"""A look at the installation: versions, extras, processor, cache, and a few results that are known."""
+"""The state of the installation: versions, extras, processor, cache, and a few known results."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from taupi.version import __version__
 
-# Extras for those who work on the project itself.
+# Extras for developers of the project.
 _DEVELOPMENT = ("test", "dist", "bench", "lint", "docs")
 # Features of processors that decide how fast compiled programs are.
 _FEATURES = ("sse2", "avx", "avx2", "fma", "avx512f", "neon", "sve")
@@ -26,7 +26,7 @@ _ROUNDED = 1e-9
 
 @dataclass(frozen=True)
 class Check:
-    """One result that is known: its name, whether it came out, a number or a sentence, and the seconds it took."""
+    """One known result: its name, whether it was reproduced, a number or a sentence, and the seconds it took."""
 
     name: str
     passed: bool
@@ -39,11 +39,11 @@ class Checkup:
     """An installation.
 
     Attributes:
-        version: That of the package.
+        version: Version of the package.
         python: Version of Python.
         system: Operating system and architecture.
-        packages: Version of each package that is needed, None for one that is missing.
-        extras: For each extra its packages with their versions, None for one that is missing.
+        packages: Version of each required package, None for one that is missing.
+        extras: For each extra, its packages with their versions, None for one that is missing.
         processor: The processor's name, as the compiler knows it.
         features: Which of its vector instructions are used.
         gpu: The graphics processor that programs can run on, or why there is none.
@@ -51,7 +51,7 @@ class Checkup:
         cache: Where compiled programs are kept; None if they are not.
         cache_files: How many are kept there.
         cache_bytes: Their size.
-        checks: Results that are known, tried anew.
+        checks: Known results, computed again.
     """
 
     version: str
@@ -70,7 +70,7 @@ class Checkup:
 
     @property
     def healthy(self) -> bool:
-        """Whether no package is missing that is needed, and every known result came out."""
+        """Whether all required packages are installed, and every known result was reproduced."""
         return all(self.packages.values()) and all(check.passed for check in self.checks)
 
     def to_dict(self) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def checkup() -> Checkup:
 
 
 def _requirements() -> tuple[list[str], dict[str, list[str]]]:
-    """Return the packages that are needed, and those of each extra, for this version of Python."""
+    """Return the required packages, and those of each extra, for this version of Python."""
     needed: list[str] = []
     extras: dict[str, list[str]] = {}
     try:
@@ -143,7 +143,7 @@ def _gpu() -> str:
         return f"{count} x {name.decode() if isinstance(name, bytes) else name}"
     except ImportError:
         return "none: CuPy is not installed (extra 'gpu')"
-    except Exception as error:  # a driver that is missing or too old says so in many ways
+    except Exception as error:  # a missing or outdated driver raises many kinds of errors
         return f"none: {error}"
 
 
@@ -161,7 +161,7 @@ def _tried(name: str, check: Callable[[], tuple[bool, str]]) -> Check:
     start = time.perf_counter()
     try:
         passed, detail = check()
-    except Exception as error:  # whatever is broken is what is looked for
+    except Exception as error:  # any failure is worth reporting here
         passed, detail = False, f"{type(error).__name__}: {error}"
     return Check(name, passed, detail, time.perf_counter() - start)
 
@@ -178,7 +178,7 @@ def _compiled_program() -> tuple[bool, str]:
 
 
 def _exact_arithmetic() -> tuple[bool, str]:
-    """The base parameters of the Panda: a number that is known."""
+    """The base parameters of the Panda: a known number."""
     from taupi.identifiability.base_parameters import base_parameters
     from taupi.model.load import load
 

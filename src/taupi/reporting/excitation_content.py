@@ -1,4 +1,4 @@
-"""What the report of an excitation tells: the motion beside its limits, sampled once."""
+"""The content of the report of an excitation: the motion beside its limits, sampled once."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from taupi.excitation.geometry.pairs import Pair
 from taupi.excitation.limits.torque_rows import described_terms
 from taupi.reporting.chart import Line, chart, coloured
 
-# Hz, and the most moments at which a motion is drawn.
+# Hz, and the largest number of moments at which a motion is drawn.
 _RATE_HZ, _MOST = 100.0, 4000
 _POINTS = 1200
 GROUP = "excitation"  # the charts of a page zoom together
-SPARE = "mm more than is asked"  # the unit of distances
-_PAIRS, _FAR = 8, 150  # more lines than colours say nothing, and what is farther than this (mm) does not matter
+SPARE = "mm more than required"  # the unit of distances
+_PAIRS, _FAR = 8, 150  # more lines than colours are unreadable, and pairs farther apart than this (mm) do not matter
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ class ExcitationContent:
 
     @cached_property
     def spare(self) -> dict[Pair, np.ndarray]:
-        """How much more (N,) than is asked each pair keeps from each other, in mm; empty where none is watched."""
+        """How much more (N,) than the required distance each pair keeps, in mm; empty if none is watched."""
         clearance = self.plan.clearance
         if clearance is None:
             return {}
@@ -74,7 +74,7 @@ class ExcitationContent:
         return {pair: rows[:, [p == pair for p in pairs]].min(axis=1) for pair in dict.fromkeys(pairs)}
 
     def distances(self) -> str:
-        """Return charts of the least distance, and of the pairs that come nearest; empty where none is watched."""
+        """Return charts of the least distance, and of the pairs that come nearest; empty if none is watched."""
         if not self.spare:
             return ""
         nearest = np.min(list(self.spare.values()), axis=0)

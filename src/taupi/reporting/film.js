@@ -26,7 +26,7 @@
       return [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16));
     }
     const shaded = (rgb, f) => "rgb(" + rgb.map((v) => Math.round(f < 1 ? v * f : v + (255 - v) * (f - 1))).join(",") + ")";
-    function at(arm, t) {  // all points at a time, between frames evenly
+    function at(arm, t) {  // all points at a time, interpolated between frames
       const u = t / film.stop * (arm.frames.length - 1), i = Math.min(Math.floor(u), arm.frames.length - 2), w = u - i;
       const a = arm.frames[i], b = arm.frames[i + 1], points = [];
       for (let k = 0; k < a.length; k += 3) points.push([a[k] + w * (b[k] - a[k]), a[k + 1] + w * (b[k + 1] - a[k + 1]), a[k + 2] + w * (b[k + 2] - a[k + 2])]);
@@ -38,7 +38,7 @@
       for (const p of corners) depth += dot(near, p);
       faces.push({ depth: depth / corners.length, corners: corners.map(flat), ink: shaded(rgb, bright * (0.42 + 0.68 * Math.abs(dot(normal, light)))) });
     }
-    function tube(faces, a, b, r, rgb, bright) {  // in pieces, so that near and far are told apart along it
+    function tube(faces, a, b, r, rgb, bright) {  // in pieces, so that depth is sorted along it
       const axis = plus(b, a, -1), length = Math.hypot(axis[0], axis[1], axis[2]);
       if (length < 1) return;
       const z = unit(axis), x = unit(cross(z, Math.abs(z[2]) < 0.9 ? [0, 0, 1] : [1, 0, 0])), y = cross(z, x), pieces = Math.max(1, Math.ceil(length / (6 * r)));

@@ -1,6 +1,6 @@
 """A film of moving arms: the points of all frames, and the controls; the page's script draws it, solid and lit.
 
-Links are the surfaces that a description draws, where it draws some, else tubes; the reference that an arm follows is a pale
+Links are the surfaces in the description, if it has any, else tubes; the reference that an arm follows is a pale
 line.
 """
 
@@ -19,7 +19,7 @@ from taupi.reporting.link_meshes import link_meshes
 from taupi.reporting.stick_figures import Arm, MovingArms, drawn_arm, moving_arms
 from taupi.reporting.viewpoint import AZIMUTH, ELEVATION, FINE
 
-FRAME_RATE, FRAMES = 25, 500  # Hz, and the most frames of a film; a longer one has fewer per second
+FRAME_RATE, FRAMES = 25, 500  # Hz, and the largest number of frames; a longer film has fewer per second
 MOST = 350  # triangles of a link's surface
 TUBE = 0.028  # of the reach: the radius of a tube
 
@@ -37,13 +37,13 @@ def film(robot: Robot, arms: Sequence[Arm], space: Arrangement | None = None) ->
         f'<span class="key {s}">{html.escape(n)}</span>' for n, s in zip(moving.names, moving.styles, strict=True)
     )
     legend += '<span class="key capsule">capsules</span>' if moving.capsules else ""
-    hint = "" if moving.plane is not None else '<span class="hint soft">drag to look from elsewhere</span>'
+    hint = "" if moving.plane is not None else '<span class="hint soft">drag to rotate the view</span>'
     packed = json.dumps(_data(moving, stop), separators=(",", ":")).replace("<", "\\u003c")
     size = int(1.08 * FINE)
     first = np.stack([moving.projected(p[0]) for p in moving.points]) / moving.reach * FINE * [1, -1]
     each = zip(first, moving.styles, strict=True)
     still = "".join(drawn_arm(p, moving, s, FINE / moving.reach) for p, s in each)
-    words = f"{html.escape(robot.name)} in motion; arrow keys look from elsewhere"
+    words = f"{html.escape(robot.name)} in motion; arrow keys rotate the view"
     return (
         f'<figure class="film"><figcaption>{html.escape(robot.name)} {legend}{hint}</figcaption>'
         f'<svg viewBox="{-size} {-size} {2 * size} {2 * size}" role="img" aria-label="{words}">{still}</svg>'

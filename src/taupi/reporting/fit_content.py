@@ -1,4 +1,4 @@
-"""What the report of a fit tells, worked out once from the fit and its validations: plain rows that sections lay out."""
+"""The content of the report of a fit, computed once from the fit and its validations: plain rows that sections lay out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ParameterRow:
 
 @dataclass(frozen=True)
 class StandardRow:
-    """A standard parameter: what can be known of it, the description's value and, where the fit has one, the new value."""
+    """A standard parameter: whether it can be identified, the description's value and, if the fit has one, the new value."""
 
     name: str
     unit: str
@@ -78,7 +78,7 @@ class LogRow:
 
 @dataclass(frozen=True, eq=False)
 class FitContent:
-    """Everything that the report of a fit tells."""
+    """Everything that the report of a fit shows."""
 
     robot: str
     verdict: Verdict
@@ -116,7 +116,7 @@ class FitContent:
 
 
 def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Validation]) -> FitContent:
-    """Return what a report tells about a fit, about logs that were held out, and about logs that were fitted."""
+    """Return what a report shows about a fit, about logs that were held out, and about logs that were fitted."""
     conditioning = dict(fit.conditioning)
     of_logs = {f"{log.name}: {note}" for log in fit.logs for note in log.notes}
     sentences = tuple(conditioning.get("sentences", ()))
@@ -148,7 +148,7 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
 
 
 def torque_units(fit: Fit) -> dict[str, str]:
-    """Return the unit of each row's torque, by the row's name: N where a joint slides."""
+    """Return the unit of each row's torque, by the row's name: N for a prismatic joint."""
     rows = Equations.of(fit.basis)
     return dict(zip(rows.names, rows.units, strict=True))
 

@@ -1,4 +1,4 @@
-"""The page of a fleet: which arm, which joint, since when, and how surely."""
+"""The page of a fleet: which arm, which joint, since when, and how certain that is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The surfaces of an arm as its description draws them, each in a frame that the arm carries; simplified for a page."""
+"""The surfaces of an arm from its description, each in a frame of the arm, simplified for a page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class LinkMesh:
 
 @dataclass(frozen=True)
 class LinkMeshes:
-    """The `meshes` of an arm; where there are none, `why` says why, if the description has some."""
+    """The `meshes` of an arm; if there are none although the description has some, `why` gives the reason."""
 
     meshes: tuple[LinkMesh, ...] = ()
     why: str = ""
@@ -33,7 +33,7 @@ class LinkMeshes:
 def link_meshes(robot: Robot, most: int | None = None) -> LinkMeshes:
     """Return the surfaces of a robot, one per frame, each of at most about `most` triangles.
 
-    There are none for a description without any, and where one cannot be read, since half a robot shows less than none.
+    There are none for a description without any, or if one cannot be read, since half a robot is worse than none.
     """
     try:
         solids = visual_solids(robot, coarse=most is not None)
@@ -89,7 +89,7 @@ def _clustered(points: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _numbered(rows: np.ndarray) -> np.ndarray:
-    """Return a number for each row of integers (k, 3), the same for equal rows; as one integer each, they are sorted quickly."""
+    """Return a number for each row of integers (k, 3), the same for equal rows; single integers are sorted quickly."""
     wide = rows.max(axis=0, initial=0).astype(np.int64) + 1
     keys = (rows[:, 0].astype(np.int64) * wide[1] + rows[:, 1]) * wide[2] + rows[:, 2]
     return np.asarray(np.unique(keys, return_inverse=True)[1]).reshape(-1)

@@ -1,6 +1,6 @@
-"""A report as one HTML file that needs nothing else: no network, no library, a few lines of script for zooming.
+"""A report as one self-contained HTML file: no network, no library, a few lines of script for zooming.
 
-Plotly's own script weighs megabytes. Lines drawn as SVG weigh what their points weigh, show without any script, print, and can
+Plotly's own script takes megabytes. Lines drawn as SVG take only the size of their points, need no script, print well, and can
 be read by other programs; zooming them takes a hundred lines (page.js).
 """
 
@@ -43,7 +43,7 @@ def assembled(title: str, subtitle: str, parts: Sequence[tuple[str, str, str]]) 
 
 
 def _policy(script: str) -> str:
-    """Return what a browser may do with the page: run this script and no other, load nothing, show pictures that it holds."""
+    """Return what a browser may do with the page: run only this script, load nothing, show only pictures inside the page."""
     digest = b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode()
     return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
 

@@ -32,23 +32,23 @@ def report(
     force: bool = False,
     sections: Sequence[Section] | None = None,
 ) -> None:
-    """Write a result as one HTML file that needs nothing else: no network, no library.
+    """Write a result as one self-contained HTML file: no network, no library.
 
     `result` is a `Fit`, a `Fleet`, or a `Run` or `Trial`, or a list of those two, which are then compared with each other. `path`
     is the file to write, a name ending in .html. An existing file is kept unless `force` is true.
 
     The page of a fit shows torques, errors, parameters, and what was done to which files. `validation` are logs that were held
-    out, one or several: `Validation`s, `Log`s or paths. `fitted` are logs that the fit has seen, to be drawn too.
+    out, one or several: `Validation`s, `Log`s or paths. `fitted` are logs that the fit has seen, to be drawn as well.
 
-    The page of a `Fleet` shows which arms stand out, in which joint, since when and how surely, and what drifts.
+    The page of a `Fleet` shows which arms stand out, in which joint, since when and how clearly, and what drifts.
 
     The page of a payload (`taupi.identify_payload`) shows the body at its frame, and its numbers with intervals.
 
-    The page of an excitation shows what it promises, the arm as a film, the motion and its torque beside their limits, and
+    The page of an excitation shows the expected errors, the arm as a film, the motion and its torque beside their limits, and
     clearance over time.
 
     The page of runs shows the arm as a strip and a film, tracking, s, V and its rates, parameters, torques, energy, warnings and
-    settings. A bare `Run` does not know its arm: `robot` says which one to draw.
+    settings. A bare `Run` does not know its robot: `robot` is the one to draw.
 
     `sections` are the parts of the page, in order; by default those of the kind of result, `FIT_SECTIONS` of
     `taupi.reporting.sections.fit`, and `PAYLOAD_SECTIONS`, `RUN_SECTIONS` and `EXCITATION_SECTIONS` of `payload`, `run` and

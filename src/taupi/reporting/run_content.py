@@ -1,4 +1,4 @@
-"""What the report of runs tells: one or several trials of control laws, and how their lines are drawn."""
+"""The content of the report of runs: one or several trials of control laws, and how their lines are drawn."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUP = "run"  # the charts of a page zoom together
 
 @dataclass(frozen=True, eq=False)
 class RunContent:
-    """Trials on one page; `robot` is the arm that is drawn, None where it is not known."""
+    """Trials on one page; `robot` is the arm that is drawn, None if it is not known."""
 
     trials: tuple[Trial, ...]
     robot: Robot | None
@@ -69,7 +69,7 @@ class RunContent:
         return max(self.runs, key=len)
 
     def unit(self, j: int, turning: str, sliding: str) -> str:
-        """Return the unit of a quantity of joint j: `turning` or `sliding`, as the joint does."""
+        """Return the unit of a quantity of joint j: `turning` or `sliding`, depending on the joint."""
         units = self.first.run.units
         return sliding if j < len(units) and units[j] == "m" else turning
 
@@ -87,7 +87,7 @@ class RunContent:
     ) -> str:
         """Return a chart with one line per trial, each in its colour, drawn over `beside`, lines of the longest run.
 
-        `series` gives the values (N,) of a trial, or None where it has no such line; `log` makes the scale logarithmic.
+        `series` gives the values (N,) of a trial, or None if it has no such line; `log` makes the scale logarithmic.
         """
         drawn = [(k, t, v) for k, t in enumerate(self.trials) if (v := series(t)) is not None]
         lines = [*beside, *(coloured(t.name, k, v) for k, t, v in drawn)]
@@ -112,7 +112,7 @@ class RunContent:
 def run_content(
     runs: Run | Trial | Sequence[Run | Trial], robot: Robot | None = None, provenance: dict[str, Any] | None = None
 ) -> RunContent:
-    """Return what a report tells about a Run, a Trial, or several; `robot` is needed where none of them knows it.
+    """Return what a report shows about a Run, a Trial, or several; `robot` is needed if none of them knows it.
 
     `provenance` is added to the facts on which all runs agree.
     """
@@ -124,7 +124,7 @@ def run_content(
         if len(t.run) < 2:
             raise TaupiError(f"The run of {t.name} has {len(t.run)} samples, too few to report.")
         if t.run.names != trials[0].run.names:
-            raise TaupiError(f"{t.name} has other joints than {trials[0].name}: a page is about one robot.")
+            raise TaupiError(f"{t.name} has different joints than {trials[0].name}: a page is about one robot.")
     arm = robot or next((t.robot for t in trials if t.robot is not None), None)
     if arm is not None and arm.n != trials[0].run.n:
         raise TaupiError(Argument("robot"), f" has {arm.n} joints, the run has {trials[0].run.n}.")

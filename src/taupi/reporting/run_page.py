@@ -22,5 +22,5 @@ def run_page(
     sections: Sequence[Section] | None = None,
     provenance: dict[str, Any] | None = None,
 ) -> str:
-    """Return the page of a Run, a Trial, or several; `provenance` is added to what the runs say about where they come from."""
+    """Return the page of a Run, a Trial, or several; `provenance` is added to the provenance of the runs."""
     return page(run_content(runs, robot, provenance), RUN_SECTIONS if sections is None else sections)

@@ -11,9 +11,9 @@ from taupi.reporting.chart import extent, ticks
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 92, 14, 10, 58
 DOTS = 700  # at most, spread evenly over the velocity
-BINS = 40  # of velocity in each direction, in which the model's line is drawn
-FEWEST = 8  # samples of a bin that is drawn
-SLOW = 0.01  # of the largest velocity: below it dry friction builds up
+BINS = 40  # number of velocity spans in each direction for the model's line
+FEWEST = 8  # fewest samples in a span that is drawn
+SLOW = 0.01  # share of the largest velocity below which dry friction builds up
 
 
 def friction_chart(
@@ -22,7 +22,7 @@ def friction_chart(
     """Return the friction of a joint (N,) over its velocity (N,), as measured (`data`) and as identified (`model`).
 
     `units` are those of the velocity and of the torque. The line runs through the median of the model in each span of velocity,
-    apart for both directions, since dry friction jumps between them.
+    separately for both directions, since dry friction jumps between them.
     """
     low, high = extent([velocity])
     bottom, top = extent([data, model])
@@ -67,7 +67,7 @@ def model_curves(velocity: np.ndarray, model: np.ndarray) -> list[tuple[np.ndarr
 
 
 def _evenly(velocity: np.ndarray) -> np.ndarray:
-    """Return indices of at most DOTS samples, as many of each span of velocity as there are."""
+    """Return indices of at most DOTS samples, spread evenly over the velocity."""
     where = np.digitize(velocity, np.linspace(velocity.min(), velocity.max(), BINS))
     most = DOTS // BINS
     picks = []

@@ -16,7 +16,7 @@ from taupi.dynamics.spatial import SX, compose
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port
 
-PLANE = 1e-9  # of a unit vector: axes that a description means to be parallel are so to rounding
+PLANE = 1e-9  # of a unit vector: axes that a description means to be parallel are parallel up to rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ def skeleton(robot: Robot, q: np.ndarray, frames: Sequence[str] | None = None) -
 
 @lru_cache(maxsize=16)
 def _program(robot: Robot, names: tuple[str, ...]) -> Callable[..., Any]:
-    """Return the program from q to axes, corners of links, frames and the base; kept, since a view calls it for each picture."""
+    """Return the program from q to axes, corners of links, frames and the base; cached, since views call it for each picture."""
     for name in names:
         robot.frame(name)
 
@@ -83,7 +83,7 @@ def _row(p: Any) -> list[Any]:
 
 
 def drawing_plane(arm: Skeleton) -> tuple[int, int] | None:
-    """Return the two world axes of the plane that an arm moves in, or None where it does not stay in one."""
+    """Return the two world axes of the plane that an arm moves in, or None if it does not stay in a plane."""
     for normal in (2, 1, 0):
         along = np.abs(arm.axes[..., normal])
         slides = np.array([j.prismatic for j in arm.robot.joints])

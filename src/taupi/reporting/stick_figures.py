@@ -1,6 +1,6 @@
 """Moving arms as lines: a strip of stick figures, and the points from which a film is made.
 
-Seen from far away, a capsule is a line as broad as its diameter with round ends.
+Seen from far away, a capsule is a line as wide as its diameter with round ends.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from taupi.reporting.skeleton import drawing_plane, skeleton
 from taupi.reporting.viewpoint import AZIMUTH, ELEVATION
 
 PANES, PANE = 7, 170  # how many figures a strip has, and the width of one
-FAR = 1e3  # m or rad: a joint that ran away is drawn no farther
-# A page has its own light and dark colours; a strip in a file of its own has these.
+FAR = 1e3  # m or rad: a joint that ran away is drawn at most this far
+# A page has its own light and dark colours; a strip in a separate file has these.
 _STYLE = (
     "path{fill:none;stroke-linecap:round;stroke-linejoin:round}.link{stroke-width:5}.joint{stroke-width:10}.ghost{stroke:#b9c4cf}"
     "text{font:13px sans-serif;fill:#5c6b7a;text-anchor:middle}.hub{stroke:#fff;stroke-width:3}"
@@ -63,7 +63,7 @@ class MovingArms:
 
     @cached_property
     def _arm_points(self) -> np.ndarray:
-        """The points of all arms (count, 3), but those that only tell where x and y of a frame point."""
+        """The points of all arms (count, 3), except those that only define the x and y axes of a frame."""
         aside = {k for _, _, *directions in self.surfaces for k in directions}
         kept = [k for k in range(self.points[0].shape[1]) if k not in aside]
         return np.concatenate([p[:, kept].reshape(-1, 3) for p in self.points])
@@ -142,7 +142,7 @@ def moving_arms(
 
 
 def _distinct(points: np.ndarray) -> tuple[list[int], list[int]]:
-    """Return the indices of points (frames, count, 3) that never coincide, and for every point which of those it is."""
+    """Return the indices of distinct points (frames, count, 3), and for every point which of these it is."""
     kept: list[int] = []
     place: list[int] = []
     near = 1e-9 * max(1.0, float(np.abs(points).max()))
@@ -158,7 +158,7 @@ def _distinct(points: np.ndarray) -> tuple[list[int], list[int]]:
 
 
 def strip(robot: Robot, arms: Sequence[Arm], alone: bool = False, space: Arrangement | None = None) -> str:
-    """Return the arms at seven moments, side by side, as SVG; `alone` gives it colours of its own, for a file.
+    """Return the arms at seven moments, side by side, as SVG; `alone` includes colours, for a separate file.
 
     Where there is a `space`, its capsules are drawn around the links.
     """

@@ -30,7 +30,7 @@ class Trace:
 
 
 def thinned(most: int, series: Sequence[np.ndarray]) -> np.ndarray:
-    """Return at most about `most` indices into the series (N,) that keep every peak: where each is least and most, span by span.
+    """Return at most about `most` indices into the series (N,) that keep every peak: minimum and maximum of each, span by span.
 
     >>> import numpy as np
     >>> x = np.zeros(1000)

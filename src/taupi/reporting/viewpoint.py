@@ -1,4 +1,4 @@
-"""From where arms are seen on pages, and how finely: shared by pictures that need little and by films that need much."""
+"""The viewpoint and resolution of arms on pages, shared by pictures and films."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Robustness: many uncertain arms under several control laws, and what becomes of them."""
+"""Robustness: many uncertain arms under several control laws, and how they perform."""

@@ -15,7 +15,7 @@ from taupi.robustness.study import RobustnessStudy
 from taupi.version import __version__
 
 _POINTS = 200  # of a distribution
-_DOUBTFUL = 0.5  # share of the arms below which even the best law fails
+_DOUBTFUL = 0.5  # if even the best law brings fewer than this share of the arms to the reference, it fails
 
 
 def study_page(study: RobustnessStudy) -> str:
@@ -34,7 +34,7 @@ def study_page(study: RobustnessStudy) -> str:
 
 
 def _verdict(study: RobustnessStudy) -> str:
-    """Return how many of the arms the best law brings to the reference, and how many the others do."""
+    """Return the share of arms that the best law brings to the reference, and the shares of the other laws."""
     shares = {name: study.share(name) for name in study.summaries}
     best = max(shares, key=lambda name: shares[name])
     level = "" if shares[best] == 1 else " doubtful" if shares[best] > _DOUBTFUL else " wrong"
@@ -45,23 +45,23 @@ def _verdict(study: RobustnessStudy) -> str:
 
 
 def _percent(share: float) -> str:
-    """Return a share in percent, with digits enough for one arm in a hundred thousand."""
+    """Return a share in percent, with enough digits for one arm in a hundred thousand."""
     return f"{100 * share:.6g} %"
 
 
 def _share(study: RobustnessStudy) -> str:
     first = next(iter(study.summaries.values()))
     notes = [
-        f"Each arm differs from {study.robot.name} as the laws know it by about {100 * study.spread:g} %: mass, centre and "
-        "inertia of each link, all of which can exist. All laws have the same arms, from the same starts.",
-        f"An arm counts as converged where the rms error from {first.late:g} s on is below {study.within:g} {study.unit} "
+        f"Each arm differs by about {100 * study.spread:g} % from the {study.robot.name} that the laws know: mass, centre and "
+        "inertia of each link, physically possible. All laws have the same arms, from the same starts.",
+        f"An arm counts as converged when the rms error from {first.late:g} s on is below {study.within:g} {study.unit} "
         "at every joint. Errors are those of the worst joint.",
     ]
-    return _table("Late rms errors of each law, with the gains it was given", study.rows(), range(1, 7), notes)
+    return _table("Late rms errors of each law, with the gains that it used", study.rows(), range(1, 7), notes)
 
 
 def _distribution(study: RobustnessStudy) -> str:
-    """Return the late errors of all arms, sorted, over the share of arms that have less."""
+    """Return the late errors of all arms, sorted, over the share of arms that have a smaller error."""
     shares = np.linspace(0.0, 1.0, _POINTS)
     lines = []
     for k, name in enumerate(study.summaries):
@@ -98,7 +98,7 @@ def _settings(study: RobustnessStudy) -> str:
 
 
 def _table(title: str, rows: Sequence[Sequence[str]], numbers: Sequence[int] = (), notes: Sequence[str] = ()) -> str:
-    """Return a table that scrolls where it is wide; the first row is the heading, columns of `numbers` end to the right."""
+    """Return a table that scrolls if it is wide; the first row is the heading, columns in `numbers` are right-aligned."""
     first, *rest = rows
     lines = "".join(
         f"<tr>{''.join(cell(text, 'number' if k in numbers else '') for k, text in enumerate(row))}</tr>"

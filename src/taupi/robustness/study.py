@@ -1,4 +1,4 @@
-"""The study: uncertain arms under control laws with the gains that they have, and the share that converges."""
+"""The study: uncertain arms under control laws with given gains, and the share that converges."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from taupi.tables import table
 
 _HORIZON = Horizon()
 QUANTILES = (0.5, 0.9, 0.99)
-_OFFSET = 0.1  # how far from the reference an arm starts at most, rad or m
+_OFFSET = 0.1  # largest initial distance of an arm from the reference, rad or m
 
 
 @dataclass(frozen=True, eq=False)
 class RobustnessStudy:
-    """What became of uncertain arms under each law.
+    """How uncertain arms performed under each law.
 
     `summaries` has a `RunSummary` for each law's name; roll-out k is the same arm, from the same start, under all of them:
-    `links` (B, 10 per link) are its parameters, `initial` (B, n) its start. A roll-out counts as converged where its late rms
-    error is below `within` (rad or m) at every joint. `worst` has the run of the arm that fared worst under each law. `robot` is
-    what the laws believe, `spread` how far the arms are from it, and `seed` that of the arms and their starts.
+    `links` (B, 10 per link) are its parameters, `initial` (B, n) its start. A roll-out counts as converged if its late rms
+    error is below `within` (rad or m) at every joint. `worst` has the run of the worst arm under each law. `robot` is
+    the model in the laws, `spread` how far the arms are from it, and `seed` the seed of the arms and their starts.
     """
 
     robot: Robot
@@ -62,7 +62,7 @@ class RobustnessStudy:
 
     @property
     def unit(self) -> str:
-        """The unit of errors: "rad" or "m", or "rad or m" of an arm that has joints of both kinds."""
+        """The unit of errors: "rad" or "m", or "rad or m" for an arm that has joints of both kinds."""
         units = set(next(iter(self.summaries.values())).units)
         return units.pop() if len(units) == 1 else "rad or m"
 
@@ -92,7 +92,7 @@ class RobustnessStudy:
         }
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Return the study as rows of a table, a law each, below their heading."""
+        """Return the study as rows of a table, one per law, below their heading."""
         heads = [f"{100 * q:g} % below, {self.unit}" for q in QUANTILES]
         rows: list[tuple[str, ...]] = [("law", "converged", "diverged", *heads, f"worst, {self.unit}")]
         for name, data in self.to_dict()["laws"].items():
@@ -129,16 +129,16 @@ def robustness(
     threads: int | None = None,
     device: str = "cpu",
 ) -> RobustnessStudy:
-    """Return a RobustnessStudy: arms whose links are not those that control laws believe, simulated, and what became of them.
+    """Return a RobustnessStudy: simulated arms whose links differ from the model in the control laws, and how they performed.
 
-    `robot`: what the laws believe. The arms have links that differ from its own at random, and can exist.
+    `robot`: the model in the laws. The links of the arms differ from it at random, and are physically possible.
     `laws`: by default PD with gravity, computed torque and Slotine and Li's law, each with its default gains.
-    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at a frequency of its own.
+    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at its own frequency.
     `roll_outs`: how many arms.
     `spread`: how much their parameters differ, as a share.
     `within`: the rms error in the last fifth of the time, rad or m, below which a roll-out counts as converged, at every joint.
-    `seed`: of the arms and where they start, up to 0.1 rad (or m) beside the reference.
-    `threads` and `device`: as in `simulate_many`; on a GPU a hundred thousand roll-outs are a matter of minutes.
+    `seed`: seed of the arms and of their initial positions, up to 0.1 rad (or m) from the reference.
+    `threads` and `device`: as in `simulate_many`; on a GPU a hundred thousand roll-outs take minutes.
 
     >>> import taupi as tp
     >>> study = tp.ensembles.robustness(tp.load("elbow2r"), duration=1.0, rate=500, roll_outs=8)
@@ -171,7 +171,7 @@ def robustness(
 def _rerun(
     plant: RigidPlant, law: Law, motion: ReferenceLike, horizon: Horizon, start: np.ndarray, links: np.ndarray
 ) -> Run:
-    """Return the run of one arm; that it diverges, where it does, is no news."""
+    """Return the run of one arm, without a warning if it diverges."""
     import warnings
 
     from taupi.errors import TaupiWarning
@@ -193,7 +193,7 @@ def _named(laws: Sequence[Law]) -> dict[str, Law]:
 
 
 def _swing(robot: Robot) -> Sinusoids:
-    """Return a motion that swings each joint at a frequency of its own, around the middle of its range."""
+    """Return a motion that swings each joint at its own frequency, around the middle of its range."""
     n, middle = robot.n, []
     for joint in robot.driving_joints:
         low, high = joint.limits.lower, joint.limits.upper
@@ -208,7 +208,7 @@ def _worst_joint(summary: RunSummary) -> np.ndarray:
 
 
 def _number(value: float) -> float | None:
-    """Return a number as JSON can say it: None stands for a roll-out that diverged."""
+    """Return a number that JSON can represent: None for a roll-out that diverged."""
     return float(value) if np.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""Arms that differ from their description, each of links that can exist."""
+"""Arms that differ from their description, with physically possible links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def uncertain_links(robot: Robot, spread: float, count: int, rng: np.random.Gene
 
     Each link's pseudo-inertia P becomes A P A^T with A = [[1 + s G, s l g], [0, 1 + s g_0]], where s = `spread` / 2, l is the
     link's size, and G, g, g_0 are standard normal: mass, centre and inertia change together, and what was a real body stays one,
-    since a congruence keeps P positive semidefinite (Wensing et al. 2018). `rng` is what is drawn from.
+    since a congruence keeps P positive semidefinite (Wensing et al. 2018). `rng` is the random generator.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")

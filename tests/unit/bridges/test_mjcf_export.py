@@ -142,7 +142,7 @@ def test_what_is_fixed_to_a_body_keeps_its_own_inertia_or_shares(arm, tmp_path):
     after = mujoco.MjModel.from_xml_path(str(tmp_path / "new.xml"))
     assert after.body("tool").mass == before.body("tool").mass and after.body("b").mass[0] > before.body("b").mass[0]
     pi[1] = arm.parameters.values.reshape(-1, 10)[1] / 10  # lighter than the tool alone
-    with pytest.warns(TaupiWarning, match=r"Body 'b' without tool would not be a real one"):
+    with pytest.warns(TaupiWarning, match=r"Body 'b' without tool would not be a real body"):
         tp.write_mjcf(arm.with_parameters(pi.ravel()), tmp_path / "light.xml")
     assert np.abs(tp.load(tmp_path / "light.xml").parameters.values.reshape(-1, 10) - pi).max() < WRITTEN
 
@@ -357,7 +357,7 @@ def test_bounds_of_masses_are_refused_where_they_matter(tmp_path):
     robot = tp.load(tmp_path / "arm.xml")
     pi = robot.parameters.values
     tp.write_mjcf(robot.with_parameters(1.1 * pi), tmp_path / "new.xml")
-    with pytest.raises(TaupiError, match="by which MuJoCo would make body 'c' heavier than it is"):
+    with pytest.raises(TaupiError, match="with which MuJoCo would make body 'c' heavier than it is"):
         tp.write_mjcf(robot.with_parameters(np.concatenate([pi[:20], pi[20:] / 2])), tmp_path / "light.xml")
 
 

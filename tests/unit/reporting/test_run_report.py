@@ -225,7 +225,7 @@ def test_bad_arguments(tmp_path, trials):
     with pytest.raises(TaupiError, match="robot has 6 joints, the run has 2"):
         tp.report(trials[0].run, path, robot=tp.load("puma560"))
     other = tp.simulate(tp.RigidPlant(tp.load("elbow2r")), duration=0.1)
-    with pytest.raises(TaupiError, match="other joints"):
+    with pytest.raises(TaupiError, match="different joints"):
         tp.report([trials[0], other], path)
     assert not path.exists()
 

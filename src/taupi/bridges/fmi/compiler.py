@@ -23,14 +23,14 @@ _SYSTEMS = {  # by Python's name: FMI 3.0's, the ending of a library, FMI 2.0's
 
 
 def platform_names() -> tuple[str, str, str]:
-    """Return how FMI 3.0 and FMI 2.0 call this machine's folder of binaries, and the ending of a library."""
+    """Return the names that FMI 3.0 and FMI 2.0 give to this machine's folder of binaries, and the suffix of a library."""
     machine = _MACHINES.get(platform.machine().lower(), platform.machine().lower())
     system, ending, old = _SYSTEMS.get(sys.platform, (sys.platform, ".so", sys.platform))
     return f"{machine}-{system}", old if machine == "x86_64" else f"{machine}-{system}", ending
 
 
 def compile_library(folder: Path, sources: Sequence[str], library: Path) -> None:
-    """Compile `sources` in a `folder` into a shared `library`; say so where there is no compiler, or where it refuses."""
+    """Compile `sources` in a `folder` into a shared `library`; raise an error if there is no compiler, or if it fails."""
     command = [*_compiler(), "-std=c99", "-O2", "-ffp-contract=off", "-fPIC", "-fvisibility=hidden", "-shared"]
     command += [*sources, "-o", str(library), "-lm"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -46,7 +46,7 @@ def _compiler() -> list[str]:
     stated = shlex.split(os.environ.get("CC", ""))
     if stated:
         if shutil.which(stated[0]) is None:
-            raise TaupiError(f"CC names the compiler {stated[0]!r}, which is not there.", remedy=_without())
+            raise TaupiError(f"CC names the compiler {stated[0]!r}, which does not exist.", remedy=_without())
         return stated
     for name in _CANDIDATES:
         if shutil.which(name) is not None:
@@ -55,4 +55,8 @@ def _compiler() -> list[str]:
 
 
 def _without() -> tuple[str | Argument, ...]:
-    return ("Install one or name it by the variable CC, or write a unit of sources: ", Argument("binary", False), ".")
+    return (
+        "Install one or name it in the variable CC, or write a unit with sources only: ",
+        Argument("binary", False),
+        ".",
+    )

@@ -1,4 +1,4 @@
-"""The XML of a unit: its variables and how they depend on each other, in the words of FMI 2.0 and 3.0."""
+"""The XML of a unit: its variables and how they depend on each other, for FMI 2.0 and 3.0."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from taupi.bridges.fmi.model import UnitModel, Variable
 from taupi.errors import TaupiError, shown
 from taupi.version import __version__
 
-# Control characters, which XML does not have, and line breaks, which FMI forbids in names.
+# Control characters, which XML does not allow, and line breaks, which FMI forbids in names.
 _FORBIDDEN = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 _BASE_UNITS = {
     "rad": 'rad="1"',
@@ -29,7 +29,7 @@ _BASE_UNITS = {
 
 @dataclass(frozen=True)
 class Entry:
-    """A variable in the list of a unit: its value reference, and what it is to others."""
+    """A variable in the list of a unit: its value reference, and its role for other units."""
 
     variable: Variable
     reference: int
@@ -196,7 +196,7 @@ def _unknowns(group: str, attributes: Sequence[str]) -> list[str]:
 
 
 def build_description(identifier: str, sources: Sequence[str]) -> str:
-    """Return buildDescription.xml, by which FMI 3.0 says how to compile the sources."""
+    """Return buildDescription.xml, which says how to compile the sources in FMI 3.0."""
     files = "".join(f"\n      <SourceFile name={quoted(s)}/>" for s in sources)
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <fmiBuildDescription fmiVersion="3.0">

@@ -26,7 +26,7 @@ from taupi.simulation.plants.plant import ArmPlant
 _STATES = ("x", "pi_hat")
 # Longest internal steps (s) of plants in co-simulation; springs are faster than arms.
 _RIGID_STEP, _ELASTIC_STEP = 1e-3, 1e-4
-# Units of positions, velocities and forces, of turning and sliding joints, as FMI writes them.
+# Units of positions, velocities and forces, of revolute and prismatic joints, as FMI writes them.
 _UNITS = {
     "position": ("rad", "m"),
     "velocity": ("rad/s", "m/s"),
@@ -63,17 +63,17 @@ class UnitModel:
 
     Attributes:
         title: What it is, in a few words.
-        inputs: What it is given.
-        states: What it integrates; rates of all of them are known, so that a solver from outside can integrate them.
-        outputs: What it returns beside its states.
-        states_are_outputs: Whether its states are what others want to know.
-        sampled: Whether outputs change with steps alone; otherwise they follow inputs and states at once.
+        inputs: Its inputs.
+        states: What it integrates; rates of all of them are known, so that an external solver can integrate them.
+        outputs: What it returns besides its states.
+        states_are_outputs: Whether its states are outputs as well.
+        sampled: Whether outputs change only at steps; otherwise they follow inputs and states at once.
         step: The longest internal step (s) of a model that integrates itself, or None.
         texts: C files by name, which `evaluate` and `advance` call.
         includes: Headers that these two need.
-        memory: The C type of what it remembers beside its states, and how it is started; empty if there is nothing.
+        memory: The C type of what it remembers besides its states, and how it is initialised; empty if there is nothing.
         evaluate: C that fills rates and outputs from inputs and states.
-        advance: C that moves states and outputs on by `h` seconds.
+        advance: C that advances states and outputs by `h` seconds.
         tangent: C that fills changes of rates and outputs from those of inputs and states, both in `d`; empty if there is none.
     """
 
@@ -109,7 +109,7 @@ def unit_model(subject: Any, name: str, step: float | None) -> UnitModel:
 # Plants -------------------------------------------------------------------------------------------------------------------
 
 
-# Settings of a plant that are not part of dx/dt = f(x, u), and their values where they are not used.
+# Settings of a plant that are not part of dx/dt = f(x, u), and their values if they are not used.
 _EVENTS: dict[str, Any] = {"rate_limits": None, "delay": 0, "payloads": (), "stiction": False}
 
 
@@ -173,7 +173,7 @@ def _state_unit(robot: Robot, label: str) -> str | None:
 
 
 def _start(plant: ArmPlant) -> np.ndarray:
-    """Return the state at rest at zero; springs bear the weight, quaternions are those of no rotation."""
+    """Return the state at rest at zero; springs bear the weight, quaternions are the identity."""
     q, rest = neutral(plant.robot), np.zeros(plant.robot.n)
     started = getattr(plant, "started", None)
     positions, velocities = (q, rest) if started is None else started(q, rest)
@@ -234,7 +234,7 @@ def _component(component: Component, name: str) -> UnitModel:
 
 
 def _nothing(package: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return one empty sample of a harness that is not used."""
+    """Return one empty sample, for a harness that is not used."""
     width = sum(p.size for p in package.inputs)
     return np.zeros((1, width)), np.zeros((1, sum(p.size for p in package.outputs) + len(package.start)))
 
@@ -249,7 +249,7 @@ def _tangent(program: Program, name: str) -> tuple[dict[str, str], str]:
 
 
 def _arguments(ports: Sequence[Port], values: str = "v") -> str:
-    """Return where each of the ports lies among the `values`: the state, then the inputs one behind the other."""
+    """Return where each of the ports lies among the `values`: the state, then the inputs in sequence."""
     texts, place = [], 0
     for port in ports:
         if port.name in _STATES:
@@ -261,7 +261,7 @@ def _arguments(ports: Sequence[Port], values: str = "v") -> str:
 
 
 def _scalars(robot: Robot, ports: Sequence[Port]) -> tuple[Variable, ...]:
-    """Return a variable per entry of each port, called after its label: `tau.elbow`."""
+    """Return a variable per entry of each port, named after its label: `tau.elbow`."""
     result = []
     for port in ports:
         labels = port.labels or robot.joint_names

@@ -1,4 +1,4 @@
-"""The C of a unit: the model behind it, and the functions by which a tool calls it."""
+"""The C of a unit: the model behind it, and the functions that a tool calls."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ int model_tangent(const Model *m, double d[VALUES])
 }}
 """
 
-# Inputs are held over the step, as a tool that calls a unit holds them.
+# Inputs are held over the step, as the calling tool does.
 _RUNGE_KUTTA = """
 static void slope(Model *m, const double *x, double *rates)
 {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 VERSIONS = ("3.0", "2.0")
 _LONGEST_NAME = 40
-# Zip files carry times; all of ours carry the same one, so that equal units are equal files.
+# Zip files contain times; ours are all the same, so that equal units are equal files.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
@@ -36,13 +36,13 @@ def emit_fmu(
     binary: bool = True,
     force: bool = False,
 ) -> Path:
-    """Write a Functional Mock-up Unit for Simulink, Modelica tools and all others that speak FMI, and return its path.
+    """Write a Functional Mock-up Unit for Simulink, Modelica tools and all others that support FMI, and return its path.
 
     `subject` is a plant (`taupi.RigidPlant(robot)`, `taupi.ElasticPlant(robot)`), a control law (`taupi.SlotineLi(robot)`) or
-    what runs beside a robot (`taupi.momentum_observer(robot)`, `fit.tracker()`). Plants and laws are for co-simulation and for
-    model exchange; what runs beside a robot has no rates, and is for co-simulation alone. `path` is that of the file, out.fmu.
+    an online component (`taupi.momentum_observer(robot)`, `fit.tracker()`). Plants and laws are for co-simulation and for
+    model exchange; online components have no rates, and are for co-simulation only. `path` is that of the file, out.fmu.
     `fmi` is the version, "3.0" (the default) or "2.0". `name` is that of the model, by default the file's. `step` (s) is the
-    longest internal step of a plant in co-simulation, by Runge and Kutta's rule; by default 1 ms, or 0.1 ms with elastic joints;
+    longest internal step of a plant in co-simulation, by the Runge-Kutta method; by default 1 ms, or 0.1 ms with elastic joints;
     it is a parameter of the unit as well. The unit has C sources inside and, unless `binary` is False, a binary for this machine,
     built by the system's compiler. `force` overwrites an existing file.
 
@@ -94,7 +94,7 @@ def _zip(stream: BinaryIO, entries: Mapping[str, bytes]) -> None:
 
 
 def _identifier(name: str) -> str:
-    """Return a name as C and file systems take it: a letter first, then letters, digits and underscores, and not too many."""
+    """Return a name that C and file systems accept: a letter first, then letters, digits and underscores, not too long."""
     if not isinstance(name, str) or not name:
         raise TaupiError(Argument("name"), f" is {shown(name)}, expected a word.")
     text = re.sub(r"\W", "_", name, flags=re.ASCII)[:_LONGEST_NAME]
@@ -102,6 +102,6 @@ def _identifier(name: str) -> str:
 
 
 def _token(texts: Mapping[str, str], *more: object) -> str:
-    """Return what says that description and binary belong together: a hash of both, in the form of a GUID."""
+    """Return the token that links description and binary: a hash of both, in the form of a GUID."""
     digest = hashlib.sha256(repr((sorted(texts.items()), more)).encode()).hexdigest()
     return "{" + "-".join(digest[a:b] for a, b in ((0, 8), (8, 12), (12, 16), (16, 20), (20, 32))) + "}"

@@ -23,7 +23,7 @@ from taupi.model.formats.xml_tree import Node
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import MULTIPLE
 
-# Relative to the largest entry: what MuJoCo's principal axes round.
+# Relative to the largest entry: rounding of MuJoCo's principal axes.
 _EQUAL = 1e-12
 _LEAST_MASS, _LEAST_INERTIA = 1e-9, 1e-12
 _HINGE = 3  # of mjtJoint
@@ -35,12 +35,12 @@ class MjcfFile:
     """An MJCF file: its text, its elements by number in the compiled model, and the robot that it describes.
 
     Attributes:
-        path: Where it lies.
+        path: Its path.
         text: Its text.
         model: The model that MuJoCo compiles.
         degrees: Whether angles in it are in degrees.
         bodies: The elements of the bodies, by number.
-        robot: Its robot, with joints held that ours does not have.
+        robot: Its robot, with those joints held that ours does not have.
         joints: The names of its joints, by ours.
         least: The least mass and the least moment of inertia that MuJoCo gives a body of this file.
     """
@@ -56,7 +56,7 @@ class MjcfFile:
 
     @classmethod
     def read(cls, path: Path, ours: Robot) -> MjcfFile:
-        """Return the file at `path`; its joints that our robot does not have are held, where ours was read so, or at zero."""
+        """Return the file at `path`; joints that our robot does not have are held where our reader held them, or at zero."""
         text, model = read_text(path), compiled(path)[0]
         root = xml_tree.parse(text, path.name)
         if root.tag not in ("mujoco", "mujocoinclude"):
@@ -64,7 +64,7 @@ class MjcfFile:
         spec = mujoco_module().MjSpec.from_file(str(path))
         _refuse_compiler(spec.compiler, path.name, fused=len(spec.bodies) > model.nbody)
         robot = mjcf.read(path)
-        names = [j.name for j in robot.joints]  # those that the file itself holds are not among them
+        names = [j.name for j in robot.joints]  # bodies from the file itself are not among them
         matches = matched_joints([j.name for j in ours.joints], names, path.name, ours.name)
         extra = [name for name in names if name not in matches.values()]
         if extra:
@@ -110,13 +110,13 @@ def updated_text(source: Identified, file: MjcfFile) -> str:
 def _own_bodies(file: MjcfFile, k: int, asked: np.ndarray) -> dict[int, np.ndarray]:
     """Return new bodies by number, for link `k` of the file's robot with its parameters in its own frame.
 
-    Bodies that are fixed to it keep theirs; where no real body would be left, all share it in proportion to their masses.
+    Bodies that are fixed to it keep theirs; if no real body would be left, all share it in proportion to their masses.
     """
     robot, names = file.robot, mjcf.body_names(file.model)
     link = robot.links[k].name
     placed = {f.name: f.placement for f in robot.frames}
     fixed = [name for name in dict(robot.source.merged).get(link, ()) if name in names]
-    # The body that the joint itself moves comes first; between two joints there is none, but something may be fixed there.
+    # The body that the joint itself moves comes first; between two joints there is no body, but something may be fixed there.
     poses = {names.index(link): np.eye(4)} if link in names else {}
     poses |= {names.index(name): matrix_of(placed[name]) for name in fixed}
     bodies = {b: file.inertia(b) for b in poses}
@@ -146,7 +146,7 @@ def _shared(
     names = mjcf.body_names(file.model)
     fixed = ", ".join(names[f] for f in parts if names[f] != link)
     warn(
-        f"Body {link!r} without {fixed} would not be a real one. So its parameters are shared among all of them, in proportion "
+        f"Body {link!r} without {fixed} would not be a real body. So its parameters are shared among all of them, in proportion "
         "to their masses in the file."
     )
     return parts
@@ -167,7 +167,7 @@ def _refuse_lighter(file: MjcfFile, b: int, own: np.ndarray) -> None:
     m, _, inertia = central(own)
     if m < file.least[0] or np.linalg.eigvalsh(inertia)[0] < file.least[1]:
         raise TaupiError(
-            f"{file.path.name} has the compiler setting boundmass or boundinertia, by which MuJoCo would make body "
+            f"{file.path.name} has the compiler setting boundmass or boundinertia, with which MuJoCo would make body "
             f"{mjcf.body_names(file.model)[b]!r} heavier than it is.",
             remedy="Take it out of the file first.",
         )
@@ -183,7 +183,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 def inertial_attributes(body: np.ndarray) -> dict[str, str]:
     """Return the attributes of <inertial>: a diagonal inertia if the body's axes are principal, else the full one.
 
-    MuJoCo takes no body without mass or without a moment of inertia; such a one gets 1e-9 kg, 1e-12 kg m^2.
+    MuJoCo accepts no body without mass or without a moment of inertia; such a body gets 1e-9 kg, 1e-12 kg m^2.
     """
     m, c, inertia = central(body)
     m = max(m, _LEAST_MASS)
@@ -239,13 +239,13 @@ def _joint_edits(data: bytes, file: MjcfFile, name: str, wanted: JointAttributes
 
 
 def _bent(model: Any, owner: str, row: int) -> bool:
-    """Return whether damping ("dof") or a spring ("jnt") is more than linear, as newer releases of MuJoCo have it."""
+    """Return whether damping ("dof") or a spring ("jnt") is nonlinear, as newer releases of MuJoCo allow."""
     table = getattr(model, "dof_dampingpoly" if owner == "dof" else "jnt_stiffnesspoly", None)
     return table is not None and bool(np.any(table[row]))
 
 
 def _body_nodes(root: Node, model: Any) -> dict[int, Node]:
-    """Return the elements of bodies by their number in the compiled model: all, in order, or those with a name of their own."""
+    """Return the elements of bodies by their number in the compiled model: all, in order, or those with their own name."""
     nodes = [node for world in root.all("worldbody") for node in _bodies_below(world)]
     names = [model.body(b).name for b in range(model.nbody)]
     if [node.attributes.get("name", "") for node in nodes] == names[1:]:
@@ -271,7 +271,7 @@ def _joint_nodes(node: Node) -> Iterator[Node]:
 
 
 def _refuse_compiler(compiler: Any, where: str, fused: bool) -> None:
-    """Refuse settings by which MuJoCo takes other masses than those of <inertial>; `fused` bodies are such ones too."""
+    """Refuse settings that make MuJoCo use other masses than those of <inertial>, and `fused` bodies."""
     mujoco = mujoco_module()
     if compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE:
         problem = 'inertiafromgeom="true", by which MuJoCo takes inertias from shapes alone'

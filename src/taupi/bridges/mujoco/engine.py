@@ -1,4 +1,4 @@
-"""Inverse dynamics by MuJoCo, of a model that it has compiled."""
+"""Inverse dynamics of a compiled model by MuJoCo."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SLIDE = 2  # of mjtJoint
 class MujocoModel:
     """The torque that a MuJoCo model needs for motions of a robot, its joints found by name.
 
-    Contacts and limits of joints are left out; friction, armatures, springs and equalities are in. Joints that the robot does not
+    Contacts and joint limits are left out; friction, armatures, springs and equalities are in. Joints that the robot does not
     have are held where the model starts.
 
     Attributes:
@@ -76,10 +76,10 @@ class MujocoModel:
         return cls(model, np.array(model.jnt_qposadr)[at], np.array(model.jnt_dofadr)[at], spread, joints)
 
     def soft_friction(self) -> dict[str, float]:
-        """Return the speeds (rad/s, m/s), by joint, below which MuJoCo has not all of a joint's dry friction.
+        """Return the speeds (rad/s, m/s), by joint, below which MuJoCo does not reach a joint's full dry friction.
 
-        Dry friction is a constraint whose force is min(f, |qdd + B qd| / R), with f the joint's frictionloss, and R and B by its
-        solimpfriction, its solreffriction and the inertia at the joint. So at qdd = 0 it is complete from f R / B on.
+        Dry friction is a constraint whose force is min(f, |qdd + B qd| / R), with f the frictionloss, and R and B from its
+        solimpfriction, its solreffriction and the inertia at the joint. So at qdd = 0 it is complete above the speed f R / B.
         """
         mujoco = mujoco_module()
         data = mujoco.MjData(self.model)

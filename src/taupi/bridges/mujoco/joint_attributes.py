@@ -1,4 +1,4 @@
-"""What an MJCF joint holds of a robot's joint, as the attributes of its element."""
+"""What an MJCF joint stores about a robot's joint, as the attributes of its element."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from taupi.bridges.identified import JointValues
 
-# A constant torque is a spring that is soft and far from rest: over a turn its torque changes by 1e-5 N m.
+# A constant torque is written as a soft spring far from rest: over a turn its torque changes by 1e-5 N m.
 SOFT = 1e-6
 
 
@@ -35,7 +35,7 @@ class JointAttributes:
         return cls(values.armature, values.damping, max(values.dry_friction, 0.0), stiffness, rest)
 
     def texts(self, degrees: bool) -> dict[str, str]:
-        """Return the attributes as texts; `springref` in degrees, where the file has these and the joint turns."""
+        """Return the attributes as texts; `springref` in degrees if the file uses degrees and the joint is revolute."""
         from math import degrees as in_degrees
 
         rest = in_degrees(self.springref) if degrees else self.springref

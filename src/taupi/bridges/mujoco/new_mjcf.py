@@ -1,4 +1,4 @@
-"""A new MJCF of a robot: bodies, joints and motors; links are drawn as sticks, since its own shapes stay in its own file."""
+"""A new MJCF of a robot: bodies, joints and motors; links are drawn as sticks, since the shapes stay in the robot's file."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from taupi.model.robot_parts import BALL, BASE, FREE, Joint
 from taupi.model.scalars import to_float
 
 _FORBIDDEN = re.compile(r"[\x00-\x1f]")
-# MuJoCo's dry friction is a constraint that yields: by default so far that a light wrist has little of it below several rad/s.
-# This is the hardest one that it takes, for its steps of 2 ms.
+# MuJoCo's dry friction is a soft constraint: by default so soft that a light wrist has little of it below several rad/s.
+# This is the hardest setting that it accepts, for its steps of 2 ms.
 _HARD_FRICTION = {"solreffriction": "0.004 1", "solimpfriction": "0.9999 0.9999 0.001 0.5 2"}
 # The thickness of sticks, relative to the size of the arm.
 _THIN = 0.02
@@ -103,7 +103,7 @@ class _Writer:
         return _element("joint", {**attributes, **{name: text for name, text in texts.items() if text != "0"}})
 
     def _sticks(self, children: Sequence[int]) -> list[str]:
-        """Return what is drawn of a link: a ball at its joint, and sticks to the joints that it carries."""
+        """Return the drawing of a link: a ball at its joint, and sticks to the joints that it carries."""
         size = self.thickness
         shapes = [_element("geom", {"type": "sphere", "size": numbers_text([1.6 * size]), "rgba": "0.2 0.3 0.5 1"})]
         joints = [self.robot.joints[child] for child in children]
@@ -111,7 +111,7 @@ class _Writer:
         return [*shapes, *(self._stick(np.zeros(3), end) for end in ends if np.linalg.norm(end) > 0.1 * size)]
 
     def _pedestal(self) -> list[str]:
-        """Return what is drawn of the base: sticks to the joints that it carries."""
+        """Return the drawing of the base: sticks to the joints that it carries."""
         base = matrix_of(self.robot.base, self.values)
         first = [j for j in self.robot.joints if j.parent == BASE and j.kind != FREE]
         ends = [(base @ matrix_of(j.before @ j.after, self.values))[:3, 3] for j in first]
@@ -131,7 +131,7 @@ class _Writer:
         ]
 
     def _equalities(self) -> list[str]:
-        """Return what keeps joints that follow others with these: q_1 = ratio q_2."""
+        """Return the equalities for joints that follow others: q_1 = ratio q_2."""
         followers = [j for j in self.robot.joints if j.mimic]
         if not followers:
             return []
@@ -151,7 +151,7 @@ class _Writer:
         return ["  <equality>", *rows, "  </equality>"]
 
     def _actuators(self) -> list[str]:
-        """Return a motor for each joint that one can drive: its control is the torque (N m, N)."""
+        """Return a motor for each joint that can have one: its control is the torque (N m, N)."""
         driven = [self.robot.driving_joints[k] for k in self.robot.actuated]
         if not driven:
             return []
@@ -184,14 +184,14 @@ def quaternion(r: np.ndarray) -> np.ndarray:
 
 
 def _element(tag: str, attributes: dict[str, str], close: bool = True) -> str:
-    from xml.sax.saxutils import quoteattr  # loads half of the standard library
+    from xml.sax.saxutils import quoteattr  # importing it loads half of the standard library
 
     parts = [tag, *(f"{name}={quoteattr(value)}" for name, value in attributes.items())]
     return f"<{' '.join(parts)}{'/' if close else ''}>"
 
 
 def _refuse_names(robot: Robot) -> None:
-    """Refuse names that MJCF cannot have: that of its own world, and those with characters that XML has not."""
+    """Refuse names that MJCF cannot have: that of its own world, and those with characters that XML does not allow."""
     if "world" in robot.link_names:
         raise TaupiError(
             f"{robot.name} has a moving link called 'world', which is the name of MuJoCo's own world.",

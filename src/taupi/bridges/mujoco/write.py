@@ -1,4 +1,4 @@
-"""Write an identified robot as MJCF, and say what has no place there."""
+"""Write an identified robot as MJCF, and report what has no place there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class MjcfExport:
 
     Attributes:
         path: The file.
-        model: The MJCF that it was written from; None if it was made anew.
+        model: The MJCF that it was written from; None if it is new.
         lost: The names of the parameters that have no place in MJCF.
         notes: What was done, in words.
         source: The robot as it was written.
@@ -50,8 +50,8 @@ def write_mjcf(
 
     Inertials, and of each joint `armature`, `damping`, `frictionloss`, `stiffness` and `springref`, are written into the MJCF at
     the path `model`, by default the one that the robot was read from; nothing else of its text changes. Its bodies may have
-    other frames than the robot's links, and its base may be mounted in another way, as long as its joints have the same axes.
-    Without an MJCF a new one is made of the robot's links, joints and frames.
+    other frames than the robot's links, and its base may be mounted differently, as long as its joints have the same axes.
+    Without an MJCF, a new one is made from the robot's links, joints and frames.
 
     What a fit has not identified becomes 0, as in its predictions. A constant torque is written as a spring of 1e-6 N m/rad far
     from rest. Friction that depends on load or bends with speed has no place in MJCF: it is named in `lost`, and the viscous and

@@ -1,4 +1,4 @@
-"""Write a control law, or what runs beside a robot, as a ROS 2 package."""
+"""Write a control law, or an online component, as a ROS 2 package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from taupi.version import __version__
 _PACKAGE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 # The names of interfaces are "<joint>/position", and YAML and C++ hold them between quotes.
 _JOINT = re.compile(r'[^\s/"\\\x00-\x1f\x7f]+')
-# Where a description states no limit, an effort that no joint reaches.
+# If a description states no limit: an effort that no joint reaches.
 _NO_LIMIT = 1e6
 _LONGEST_WORD = 30  # of a robot's name in that of a package, which names files
 _CONTROLLER_DEPENDS = (
@@ -39,12 +39,12 @@ def emit_ros2(
 ) -> list[Path]:
     """Write the `source` as a ROS 2 package into a `directory`, and return the paths of its files.
 
-    A control law becomes a controller of ros2_control: effort commands from position and velocity states, wanted motions by a
-    topic. An observer, tracker or estimator (`taupi.momentum_observer`, `fit.tracker()`) becomes a node that takes joint
-    states and publishes its results. Either has CMake, parameters, a README.md, and the harness that compares its C with
+    A control law becomes a ros2_control controller: effort commands from position and velocity states, desired motions from a
+    topic. An observer, tracker or estimator (`taupi.momentum_observer`, `fit.tracker()`) becomes a node that reads joint
+    states and publishes its results. Either has CMake files, parameters, a README.md, and the harness that compares its C with
     Python. It is written against the public interfaces of Humble to Jazzy, and was compiled against a stand-in of their headers.
 
-    `name` is that of the package, by default made up of the robot and what it is. An existing package is overwritten only with
+    `name` is that of the package, by default from the robot's name and its kind. An existing package is overwritten only with
     `force`. Names of joints that ros2_control cannot hold, and laws of elastic joints or tasks, are refused.
 
     >>> import tempfile, taupi as tp
@@ -225,7 +225,7 @@ def _depends(names: Sequence[str]) -> str:
 
 
 def _filled(template: str, words: Mapping[str, str], xml: bool = False) -> str:
-    """Return a template with its @words@; @@ stands for one @."""
+    """Return a template with its @words@ filled in; @@ stands for one @."""
     from xml.sax.saxutils import escape
 
     text = files("taupi.bridges.ros2").joinpath("templates").joinpath(template).read_text(encoding="utf-8")

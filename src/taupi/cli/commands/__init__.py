@@ -1,6 +1,6 @@
-"""The commands, a file each: the function that has the file's name, its parameters the options, its docstring the help.
+"""The commands, one file each: a function named like its file, whose parameters are the options and whose docstring is the help.
 
-To add a command, add its file, and its name below. What is heavy to import is imported when the function runs, so that
+To add a command, add its file, and its name below. Heavy modules are imported only when the function runs, so that
 `taupi --help` and `taupi COMMAND --help` answer at once.
 """
 

@@ -18,7 +18,7 @@ def base(
     terms: TermsOption = "",
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", help="Parameter that has to represent itself, or a pattern (*.m). May be repeated."),
+        typer.Option("--keep", help="Parameter to keep as a base parameter, or a pattern (*.m). May be repeated."),
     ] = None,
     order: Annotated[
         str | None,
@@ -30,12 +30,14 @@ def base(
     symbolic: Annotated[
         bool, typer.Option("--symbolic", help="Keep the description's symbols in coefficients.")
     ] = False,
-    elastic: Annotated[bool, typer.Option("--elastic", help="Of the robot with elastic joints.")] = False,
+    elastic: Annotated[
+        bool, typer.Option("--elastic", help="Base parameters of the robot with elastic joints.")
+    ] = False,
     coupling: CouplingOption = True,
     as_json: JsonOption = False,
     description: Description,
 ) -> None:
-    """Show the base parameters: how many, what each stands for, what can be known of each parameter.
+    """Show the base parameters: how many there are, what each stands for, and which parameters can be identified.
 
     \b
     taupi base puma560 --symbolic

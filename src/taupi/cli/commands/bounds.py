@@ -22,18 +22,20 @@ def bounds(
     *,
     ranges: Annotated[
         list[str] | None,
-        typer.Option("--range", help="lo:hi for all joints, or joint=lo:hi. May be repeated. By default the limits."),
+        typer.Option(
+            "--range", help="lo:hi for all joints, or joint=lo:hi. May be repeated. By default the joint limits."
+        ),
     ] = None,
     tolerance: Annotated[float, typer.Option("--tolerance", help="Relative gap that is small enough.")] = 1e-6,
-    boxes: Annotated[int, typer.Option("--boxes", help="How many boxes a bound may cost.")] = 20_000,
+    boxes: Annotated[int, typer.Option("--boxes", help="Largest number of boxes to examine per bound.")] = 20_000,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random points.")] = 0,
     check: Annotated[
-        bool, typer.Option("--properties", help="Check symmetry, positivity, passivity, power balance instead.")
+        bool, typer.Option("--properties", help="Check symmetry, positivity, passivity and power balance instead.")
     ] = False,
     as_json: JsonOption = False,
     description: Description,
 ) -> None:
-    """Show bounds of M, c and g over a joint range, certain, with their gap; or the properties of the robot.
+    """Show guaranteed bounds of M, c and g over a joint range, with their gap; or check the properties of the robot.
 
     \b
     taupi bounds lecture2r --range -1.5708:1.5708 --tolerance 1e-9
@@ -60,7 +62,7 @@ def joint_ranges(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, f
     {'shoulder': (-1.0, 1.0), 'elbow': (0.0, 2.0)}
     """
     ranges: dict[str, tuple[float, float]] = {}
-    for text in sorted(texts, key=lambda t: "=" in t):  # the range of one joint counts for more than that of all
+    for text in sorted(texts, key=lambda t: "=" in t):  # the range of a single joint overrides the range of all joints
         joint, _, span = text.rpartition("=")
         lo, colon, hi = span.partition(":")
         try:

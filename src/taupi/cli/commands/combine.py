@@ -1,4 +1,4 @@
-"""`taupi combine`: a fit of pieces that were made elsewhere."""
+"""`taupi combine`: a fit from pieces that were made elsewhere."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def combine(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Fit logs of which only pieces are here, compressed on the robots by an earlier fit.
+    """Fit logs of which only compressed pieces are available, made on the robots with an earlier fit.
 
     Writes fit.json, fit.txt and report.html, as `identify` does.
 

@@ -24,7 +24,7 @@ def compare(
         list[Path] | None,
         typer.Argument(
             metavar="[LOG...]",
-            help="Logs on which two fits are to be compared, too; or more logs like B.",
+            help="Logs on which to compare the two fits as well; or more logs like B.",
         ),
     ] = None,
     *,
@@ -43,11 +43,11 @@ def compare(
     reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
-    """Say what has changed of a robot between A and B, by how many standard errors; on LOGs, which of two fits predicts better.
+    """Show what changed in a robot between A and B, in standard errors; and on LOGs, which of two fits predicts better.
 
-    With --with mujoco, B is an MJCF: its torques by MuJoCo on each LOG are held against those of the fit A, joint by joint.
+    With --with mujoco, B is an MJCF file: its torques in MuJoCo on each LOG are compared with those of fit A, joint by joint.
 
-    Logs are prepared as each fit's own were, unless told otherwise.
+    Logs are prepared in the same way as those of each fit, unless options say otherwise.
 
     \b
     taupi compare monday friday
@@ -86,7 +86,7 @@ def _compare_engine(
     reading: Reading,
     preparation: dict[str, Any],
 ) -> None:
-    """Print what another engine's model predicts of logs, beside a fit."""
+    """Print the torques that another engine's model predicts for logs, beside those of a fit."""
     import taupi as tp
 
     if not logs:
@@ -99,7 +99,7 @@ def _compare_engine(
 
 
 def _is_fit(path: Path) -> bool:
-    """Return whether a path is that of a fit, by its form: a directory, a .json file, or nothing with an ending."""
+    """Return whether a path names a fit, judging by its form: a directory, a .json file, or a name without a suffix."""
     return path.is_dir() or path.suffix in (".json", "")
 
 
@@ -107,6 +107,8 @@ def _identified(log: Path, robot: str | None, reading: Reading, preparation: dic
     import taupi as tp
 
     if robot is None:
-        raise TaupiError(f"{log} is a log, not a fit.", remedy=("Name the robot, too: ", Argument("robot", ...), "."))
+        raise TaupiError(
+            f"{log} is a log, not a fit.", remedy=("Name the robot as well: ", Argument("robot", ...), ".")
+        )
     streaming = Streaming(**{name: getattr(reading, name) for name in Reading.names()})
     return tp.identify(tp.load(robot), log, reading=streaming, preparation=Preparation(**preparation))

@@ -1,4 +1,4 @@
-"""`taupi compress`: what a fit keeps of a log, made where the log was recorded."""
+"""`taupi compress`: reduce a log to what a fit needs, where the log was recorded."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from taupi.signals.reading import Streaming
 LogArgument = Annotated[
     Path, typer.Argument(metavar="LOG", help="A file: CSV (also .gz), Parquet, NPZ, MAT, ROS bag or MCAP.")
 ]
-PieceOption = Annotated[Path, typer.Option("--output", "-o", metavar="RUN.piece", help="The file of the piece.")]
+PieceOption = Annotated[
+    Path, typer.Option("--output", "-o", metavar="RUN.piece", help="The file to write the piece to.")
+]
 
 
 def compress(
     fit: FitArgument, log: LogArgument, *, output: PieceOption, force: ForceOption = False, reading: Streaming
 ) -> None:
-    """Compress a log to what a fit keeps of it, by an earlier fit: some hundred kilobytes, to be put together by `combine`.
+    """Compress a log to what a fit needs of it, using an earlier fit: a few hundred kilobytes, which `combine` puts together.
 
     \b
     taupi compress out run.parquet -o run.piece

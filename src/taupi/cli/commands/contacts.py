@@ -1,4 +1,4 @@
-"""`taupi contacts`: when someone touched the robot, felt by its motors."""
+"""`taupi contacts`: when someone touched the robot, detected from its motor torques."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 QuietOption = Annotated[
     list[Path] | None,
     typer.Option(
-        "--quiet", metavar="LOG", help="Log without contacts, for thresholds. May be repeated; by default the fit's."
+        "--quiet",
+        metavar="LOG",
+        help="Log without contacts, for thresholds. May be repeated; by default the fit's logs.",
     ),
 ]
 ThresholdsOption = Annotated[
@@ -31,7 +33,7 @@ ThresholdsOption = Annotated[
     typer.Option(
         "--thresholds",
         metavar="FILE.json",
-        help="Thresholds that -o wrote, with the settings of their observer, instead of --quiet.",
+        help="Thresholds written by -o, with the settings of their observer, instead of --quiet.",
     ),
 ]
 
@@ -46,10 +48,10 @@ def contacts(
         float | None, typer.Option("--bandwidth", help="How fast the observer follows, Hz; 20 by default.")
     ] = None,
     tracker: Annotated[
-        bool, typer.Option("--tracker", help="Let friction follow the robot while nobody touches it.")
+        bool, typer.Option("--tracker", help="Keep adapting friction while nobody touches the robot.")
     ] = False,
     false_alarms_per_hour: Annotated[
-        float | None, typer.Option("--false-alarms", help="Alarms without a contact to accept, per hour; 1 by default.")
+        float | None, typer.Option("--false-alarms", help="False alarms to accept per hour; 1 by default.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE.json", help="File for the thresholds.")
@@ -58,7 +60,7 @@ def contacts(
     as_json: JsonOption = False,
     reading: Reading,
 ) -> None:
-    """Find contacts in logs: when, how far out joints feel them, and what force would explain them.
+    """Find contacts in logs: when they happened, the outermost joint that felt them, and what force would explain them.
 
     \b
     taupi contacts out/fit.json push.csv --quiet run1.csv --quiet run2.csv
@@ -92,7 +94,7 @@ def contacts(
 
 
 def _refuse_beside_thresholds(options: Mapping[str, object]) -> None:
-    """Refuse options that would not count, since a file of thresholds holds what they state."""
+    """Refuse options that would have no effect, since the file of thresholds already contains their values."""
     for option, value in options.items():
         if value is not None and value != []:
             raise TaupiError(f"{option} and --thresholds are both given: give one of them.")

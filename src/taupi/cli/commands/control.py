@@ -23,11 +23,13 @@ LawsOption = Annotated[
         "elastic joints.",
     ),
 ]
-KnownOption = Annotated[float, typer.Option("--known", help="Share of the true parameters that estimates start at.")]
+KnownOption = Annotated[float, typer.Option("--known", help="Initial estimates as a share of the true parameters.")]
 
 HeldOption = Annotated[
     bool,
-    typer.Option("--held", help="Also run each law with its estimate held at the start, to show what learning brings."),
+    typer.Option(
+        "--held", help="Also run each law with its estimate fixed at the initial value, to show what learning brings."
+    ),
 ]
 
 
@@ -40,7 +42,7 @@ def control(
     held: HeldOption = False,
     options: SimulationOptions,
 ) -> None:
-    """Let control laws follow a reference from a wrong estimate, side by side. Exit 4 where a loop diverges.
+    """Compare control laws that follow a reference from a wrong initial estimate. Exit 4 if a loop diverges.
 
     \b
     taupi control puma560 --law slotine-li --reference puma560 --duration 5 -o out

@@ -20,7 +20,7 @@ def convert(
     force: ForceOption = False,
     description: Description,
 ) -> None:
-    """Write a robot in the project's own TOML, exactly.
+    """Write a robot in taupi's own TOML format, without loss.
 
     \b
     taupi convert panda.urdf panda.toml --lock panda_finger_joint1

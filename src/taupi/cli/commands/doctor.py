@@ -11,7 +11,7 @@ from taupi.cli.options import JsonOption
 
 
 def doctor(*, as_json: JsonOption = False) -> None:
-    """Show versions, extras, processor and cache, and try a few results that are known. Exit 4 where something is broken.
+    """Show versions, extras, processor and cache, and check a few known results. Exit 4 if something is broken.
 
     \b
     taupi doctor

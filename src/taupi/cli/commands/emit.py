@@ -1,4 +1,4 @@
-"""`taupi emit`: a program of a robot, a controller, or what runs beside a robot, as source."""
+"""`taupi emit`: a program of a robot, a controller, or a component that runs beside a robot, as source."""
 
 from __future__ import annotations
 
@@ -18,29 +18,33 @@ from taupi.cli.parsing import names
 from taupi.cli.programs import COMPONENTS, CONTROLLER, PROGRAMS, TASK_PROGRAMS, build_program
 from taupi.errors import TaupiError
 
-DirectoryOption = Annotated[Path | None, typer.Option("--output", "-o", help="Directory to write in; made if missing.")]
+DirectoryOption = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Directory to write to; created if missing.")
+]
 LanguageOption = Annotated[str, typer.Option("--language", help="c, python, matlab or cuda.")]
 NameOption = Annotated[str | None, typer.Option("--name", help="Name of the function and of its files.")]
 TypeOption = Annotated[str, typer.Option("--dtype", help="float64 or float32.")]
 ProjectOption = Annotated[bool, typer.Option("--project", help="Add a CMake project and a call from Python.")]
-LawOption = Annotated[str | None, typer.Option("--law", help="Law of a controller: slotine-li, walker, ...")]
+LawOption = Annotated[str | None, typer.Option("--law", help="Control law of a controller: slotine-li, walker, ...")]
 ThresholdsOption = Annotated[
     Path | None,
-    typer.Option("--thresholds", metavar="FILE.json", help="Of an observer: those of taupi contacts -o."),
+    typer.Option("--thresholds", metavar="FILE.json", help="For an observer: thresholds written by taupi contacts -o."),
 ]
 Ros2Option = Annotated[
     Path | None,
-    typer.Option("--ros2", metavar="DIRECTORY", help="Write a ROS 2 package: a controller of ros2_control, or a node."),
+    typer.Option("--ros2", metavar="DIRECTORY", help="Write a ROS 2 package: a ros2_control controller, or a node."),
 ]
 FmuOption = Annotated[
     Path | None,
-    typer.Option("--fmu", metavar="FILE.fmu", help="Write a Functional Mock-up Unit, in place of source."),
+    typer.Option("--fmu", metavar="FILE.fmu", help="Write a Functional Mock-up Unit instead of source."),
 ]
 FmiOption = Annotated[str, typer.Option("--fmi", help="Version of such a unit: 3.0 or 2.0.")]
-StepOption = Annotated[float | None, typer.Option("--step", help="Of a plant's unit: its longest internal step, s.")]
+StepOption = Annotated[
+    float | None, typer.Option("--step", help="For the unit of a plant: its longest internal step, s.")
+]
 BinaryOption = Annotated[
     bool,
-    typer.Option("--binary/--no-binary", help="Of a unit: with a binary for this machine, or of sources alone."),
+    typer.Option("--binary/--no-binary", help="For a unit: include a binary for this machine, or sources only."),
 ]
 ProgramArgument = Annotated[
     str,
@@ -73,9 +77,9 @@ def emit(
     force: ForceOption = False,
     description: Description,
 ) -> None:
-    """Write a program of a robot, a controller, or what runs beside a robot, as source: C99, Python, MATLAB/Octave or CUDA.
+    """Write a program of a robot, a controller, or a component as source: C99, Python, MATLAB/Octave or CUDA.
 
-    An observer, a tracker or an estimator is made of a fit: give fit.json, or its directory, in place of the robot.
+    An observer, a tracker or an estimator is made from a fit: give fit.json, or its directory, in place of the robot.
 
     \b
     taupi emit puma560 regressor --language c -o out --project
@@ -129,7 +133,9 @@ def _checked_folder(
     """Return the directory for source, and refuse options that do not go with what is written."""
     if unit.path is not None:
         if program not in (CONTROLLER, *COMPONENTS, PLANT):
-            raise TaupiError(f"A unit is of a {PLANT}, a {CONTROLLER} or of {', '.join(COMPONENTS)}, got {program}.")
+            raise TaupiError(
+                f"A unit holds a {PLANT}, a {CONTROLLER} or one of {', '.join(COMPONENTS)}, got {program}."
+            )
         if directory is not None or language != "c":
             raise TaupiError("--fmu names the one file to write, with C inside: leave -o and --language out.")
         _refuse_formats("A unit", dtype, project)
@@ -151,7 +157,7 @@ def _checked_package(
 ) -> Path:
     """Return the directory of a ROS 2 package, and refuse options that do not go with it."""
     if program not in (CONTROLLER, *COMPONENTS):
-        raise TaupiError(f"A ROS 2 package is of a {CONTROLLER} or of {', '.join(COMPONENTS)}, got {program}.")
+        raise TaupiError(f"A ROS 2 package holds a {CONTROLLER} or one of {', '.join(COMPONENTS)}, got {program}.")
     if directory is not None or language != "c" or unit.path is not None:
         raise TaupiError("--ros2 names the package to write, with C inside: leave -o, --language and --fmu out.")
     unit.refuse_alone()
@@ -182,7 +188,7 @@ def _test_command(paths: list[Path], directory: Path) -> str:
 
 
 def _use_command(paths: list[Path], language: str, project: bool) -> str:
-    """Return the command that people run after a program has been emitted."""
+    """Return the command to run after a program has been emitted."""
     first = paths[0]
     folder, file = shlex.quote(str(first.parent)), shlex.quote(str(first))
     if project:

@@ -18,10 +18,10 @@ from taupi.excitation.writers import FORMATS
 
 OutputOption = Annotated[Path, typer.Option("-o", "--output", help="Directory for the results.")]
 FormatsOption = Annotated[
-    str, typer.Option("--formats", help=f"Of the motion, separated by commas: {', '.join(FORMATS)}.")
+    str, typer.Option("--formats", help=f"File formats for the motion, separated by commas: {', '.join(FORMATS)}.")
 ]
 SpeedOption = Annotated[
-    float, typer.Option("--speed", help="Share of the speed at which the motion is written; 0.3 for the first try.")
+    float, typer.Option("--speed", help="Share of full speed at which to write the motion; 0.3 for the first try.")
 ]
 LimitsOption = Annotated[
     Path | None,
@@ -37,17 +37,17 @@ SigmaOption = Annotated[
     typer.Option(
         "--sigma",
         metavar="X[,X...]|FIT",
-        help="Noise of torques in N m, or a fit.json. By default 1 % of the effort limits.",
+        help="Torque noise in N m, or a fit.json. By default 1 % of the effort limits.",
     ),
 ]
 GivenOption = Annotated[
     list[Path] | None,
-    typer.Option("--given", help="Earlier log, or fit.json, that the motion is to complement. May be repeated."),
+    typer.Option("--given", help="Earlier log, or fit.json, that the motion should complement. May be repeated."),
 ]
 StartOption = Annotated[
     str | None,
     typer.Option(
-        "--start", metavar="X,X...|LOG", help="Where the robot stands: joint positions, or a log that ends there."
+        "--start", metavar="X,X...|LOG", help="Where the robot is now: joint positions, or a log that ends there."
     ),
 ]
 
@@ -71,7 +71,7 @@ def excite(
     as_json: JsonOption = False,
     description: Description,
 ) -> None:
-    """Design a motion that tells a robot's parameters apart, within limits that are proven. Exit 4 where there is none.
+    """Design a motion from which a robot's parameters can be identified, proven to stay within limits. Exit 4 if there is none.
 
     \b
     taupi excite panda --duration 10 -o out

@@ -20,17 +20,21 @@ FormatOption = Annotated[
 ]
 TimeOption = Annotated[
     str | None,
-    typer.Option("--time", help="Write coordinates as functions of it, such as t, and velocities as derivatives."),
+    typer.Option(
+        "--time", help="Symbol of time, such as t: write coordinates as functions of it and velocities as derivatives."
+    ),
 ]
 LinkOption = Annotated[str | None, typer.Option("--link", help="Show X, W, Z of this link of the regressor.")]
 FullOption = Annotated[bool, typer.Option("--full", help="Keep the columns that vanish for every motion.")]
-ValuesOption = Annotated[bool, typer.Option("--values", help="Put numbers for the symbols that have some.")]
-NamesOption = Annotated[bool, typer.Option("--names", help="Name the sums that repeat.")]
+ValuesOption = Annotated[bool, typer.Option("--values", help="Replace symbols by their numbers where these are known.")]
+NamesOption = Annotated[bool, typer.Option("--names", help="Give names to sums that repeat.")]
 ShortOption = Annotated[bool, typer.Option("--short", help="Write c12 for cos(q1 + q2).")]
 DigitsOption = Annotated[int | None, typer.Option("--digits", help="Round numbers to this many digits.")]
 IntermediatesOption = Annotated[
     int | None,
-    typer.Option("--intermediates", help="Name intermediate terms, so that none has more parts than this."),
+    typer.Option(
+        "--intermediates", help="Give names to intermediate terms, so that no formula has more parts than this."
+    ),
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File to write instead of printing.")]
 
@@ -83,7 +87,7 @@ def explicit(
 
 def _print_or_write(text: str, output: Path | None, force: bool) -> None:
     if output is None and force:
-        raise TaupiError("--force is for a file: name it by --output.")
+        raise TaupiError("--force is for a file: name it with --output.")
     if output is None:
         print(text)
         return

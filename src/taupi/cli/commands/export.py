@@ -34,12 +34,14 @@ def export(
         typer.Option(
             "--mjcf",
             metavar="MODEL.xml",
-            help="An MJCF to write into, inertials and joints alone; made from the robot if there is none.",
+            help="An MJCF file to update, its inertials and joints only; created from the robot if there is none.",
         ),
     ] = None,
     check: Annotated[
         list[Path] | None,
-        typer.Option("--check", metavar="LOG", help="Of MJCF: show what is lost on this log. May be repeated."),
+        typer.Option(
+            "--check", metavar="LOG", help="For MJCF: show how much accuracy is lost on this log. May be repeated."
+        ),
     ] = None,
     anyway: AnywayOption = False,
     force: ForceOption = False,
@@ -48,7 +50,7 @@ def export(
 ) -> None:
     """Write the identified robot of a fit: as its URDF, as MJCF for MuJoCo, as TOML, or its inverse dynamics as C.
 
-    A fit whose verdict is wrong is refused, and the command ends with 4, unless --anyway.
+    A fit with the verdict "wrong" is refused, and the command exits with 4, unless --anyway is given.
 
     \b
     taupi export out -o better.urdf

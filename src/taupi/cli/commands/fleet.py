@@ -25,18 +25,21 @@ from taupi.signals.reading import Streaming
 
 ArmsArgument = Annotated[
     Path | None,
-    typer.Argument(metavar="FLEET.toml", help='Arms and their logs: arm-17 = ["a/*.parquet", ...], a line each.'),
+    typer.Argument(metavar="FLEET.toml", help='Arms and their logs, one line per arm: arm-17 = ["a/*.parquet", ...].'),
 ]
 ByOption = Annotated[
     str | None,
     typer.Option(
-        "--by", metavar="PATTERN", help="Instead of a file: a pattern with {arm}, such as 'logs/{arm}/*.parquet'."
+        "--by",
+        metavar="PATTERN",
+        help="A pattern with {arm} in place of a file of arms, such as 'logs/{arm}/*.parquet'.",
     ),
 ]
-OwnOption = Annotated[str, typer.Option("--own", help="Terms that each arm has for itself, separated by commas.")]
+OwnOption = Annotated[str, typer.Option("--own", help="Terms that are separate for each arm, separated by commas.")]
 TermsOption = Annotated[str, typer.Option("--terms", help="Joint terms, separated by commas.")]
 LimitOption = Annotated[
-    float, typer.Option("--limit", help="Parameters farther out than this, in deviations, are listed.")
+    float,
+    typer.Option("--limit", help="List parameters that are more than this many standard deviations from the fleet."),
 ]
 
 RESULTS = ("fleet.json", "fleet.txt", "report.html", "fits")
@@ -106,11 +109,11 @@ def fleet(
 
 
 def _file_names(arms: Iterable[str]) -> dict[str, str]:
-    """Return a name for the file of each arm: its own, with an underscore for what a file's name should not hold."""
+    """Return a file name for each arm: its own name, with underscores for characters that a file name should not contain."""
     names: dict[str, str] = {}
     for arm in arms:
         name = re.sub(r"[^A-Za-z0-9._-]", "_", arm)[:100]
-        while name.lower() in {other.lower() for other in names.values()}:  # some systems see no difference
+        while name.lower() in {other.lower() for other in names.values()}:  # some file systems ignore case
             name += "_"
         names[arm] = name
     return names
@@ -151,7 +154,7 @@ def _logs(arms: Path | None, by: str | None) -> dict[str, Any]:
 
 
 def _beside(file: Path, log: str) -> str:
-    """Return a path that is relative to the file that names it; addresses and absolute paths as they are."""
+    """Return a path relative to the file that names it; addresses and absolute paths are returned unchanged."""
     from taupi.signals.formats.sources import address_of
 
     return log if address_of(log) or Path(log).is_absolute() else str(file.parent / log)

@@ -22,12 +22,14 @@ def gains(
     logs: LogsArgument,
     *,
     loaded: Annotated[list[Path], typer.Option("--loaded", help="Log with the known mass. May be repeated.")],
-    mass: Annotated[float, typer.Option("--mass", help="What the loaded logs have more than the others, kg.")],
+    mass: Annotated[float, typer.Option("--mass", help="Mass that the loaded logs carry in addition, kg.")],
     at: FrameOption = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="A .toml file for the mapping with these gains: that of --columns, or [motor] alone."
+            "--output",
+            "-o",
+            help="A .toml file for the mapping with these gains: that of --columns with them, or [motor] alone.",
         ),
     ] = None,
     force: ForceOption = False,
@@ -36,7 +38,7 @@ def gains(
     preparation: Preparation,
     description: Description,
 ) -> None:
-    """Calibrate torque per ampere of each drive: from currents without a load (LOG...), and with a mass that is known.
+    """Calibrate the torque per ampere of each drive from currents without a load (LOG...) and with a known mass.
 
     \b
     taupi gains ur10e.urdf run1.csv run2.csv --loaded loaded.csv --mass 2.805 \\

@@ -34,12 +34,12 @@ from taupi.signals.reading import Streaming
 if TYPE_CHECKING:
     from taupi.identification.results.fit import Fit
 
-OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory for the results; made if missing.")]
+OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory for the results; created if missing.")]
 EstimatorOption = Annotated[
     str,
     typer.Option(
         "--estimator",
-        help="consistent, wls, ols, huber, ridge, entropic, feasible, friction_shapes; output_error where only motors were "
+        help="consistent, wls, ols, huber, ridge, entropic, feasible, friction_shapes; output_error if only motors were "
         "measured.",
     ),
 ]
@@ -48,28 +48,30 @@ TermsOption = Annotated[
     typer.Option(
         "--terms",
         help="Joint terms, separated by commas, or none. By default rotor,viscous,coulomb,offset,load,curve; stribeck is "
-        "another. Of elastic joints by default coulomb,viscous,offset; damping is another.",
+        "another. For elastic joints by default coulomb,viscous,offset; damping is another.",
     ),
 ]
 ElasticOption = Annotated[
     bool | None,
-    typer.Option("--elastic/--rigid", help="Springs in the joints; by default where the description has some."),
+    typer.Option("--elastic/--rigid", help="Identify springs in the joints; by default if the description has some."),
 ]
 BoundsOption = Annotated[
     Path | None,
-    typer.Option("--bounds", metavar="FILE.toml", help="What is known of links: masses, centres of mass, shapes."),
+    typer.Option("--bounds", metavar="FILE.toml", help="What is known about links: masses, centres of mass, shapes."),
 ]
 PriorOption = Annotated[
     str | None,
     typer.Option(
-        "--prior", metavar="ROBOT", help="Another description, for what the logs leave open; by default ROBOT."
+        "--prior",
+        metavar="ROBOT",
+        help="Another description, for parameters that the logs do not determine; by default ROBOT.",
     ),
 ]
 PriorWeightOption = Annotated[
     float | None,
     typer.Option(
         "--prior-weight",
-        help="Share by which the sum of squares may grow to come nearer to the prior; of ridge its weight.",
+        help="Share by which the sum of squares may grow to come closer to the prior; for ridge, its weight.",
     ),
 ]
 ContactOption = Annotated[
@@ -83,7 +85,7 @@ ContactOption = Annotated[
 FeetOption = Annotated[
     str, typer.Option("--feet", help="Frames in contact whose forces are projected: point, or flat with moments too.")
 ]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of whatever is random.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 
 
 def identify(
@@ -112,7 +114,7 @@ def identify(
 ) -> None:
     """Identify a robot from logs: fit.json, fit.txt and report.html, all of them or none, and a verdict on standard error.
 
-    If the verdict is wrong, nothing is exported and the command ends with 4, unless --anyway.
+    If the verdict is "wrong", nothing is exported and the command exits with 4, unless --anyway is given.
 
     \b
     taupi identify panda.urdf run1.csv run2.csv --validate run3.csv -o out
@@ -155,7 +157,7 @@ def identify(
 
 
 def _say(fit: Fit, exports: ExportOptions, written: str) -> None:
-    """Say on standard error what to know about a fit, and what was written."""
+    """Print warnings about a fit, and what was written, on standard error."""
     if exports.forms and not exports.refuses(fit) and not fit.consistency.exact:
         print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
     say_verdict(fit)
@@ -163,13 +165,13 @@ def _say(fit: Fit, exports: ExportOptions, written: str) -> None:
 
 
 def _terms(text: str | None) -> tuple[str, ...] | None:
-    """Return the names of terms, None for those by default."""
+    """Return the names of terms, None for the default ones."""
     if text is None:
         return None
     return () if text.strip() == "none" else names(text)
 
 
 def _next_step(output: Path, held_out: Sequence[Path]) -> str:
-    """Return what people do next."""
+    """Return the next step for the user."""
     folder = shlex.quote(str(output))
     return f"open {folder}/report.html in a browser" if held_out else f"taupi validate {folder} ANOTHER_LOG"

@@ -25,7 +25,7 @@ def info(
         Path | None, typer.Option("--picture", help="Draw the robot into this .png, .svg or .pdf file.")
     ] = None,
     at: Annotated[
-        str | None, typer.Option("--at", help="Where it stands in the picture: a JSON list q. By default all zero.")
+        str | None, typer.Option("--at", help="Joint positions in the picture: a JSON list q. By default all zero.")
     ] = None,
     force: ForceOption = False,
     description: Description,
@@ -41,7 +41,7 @@ def info(
     from taupi.cli.show.robot import robot_data, robot_text
 
     if picture is None and (at is not None or force):
-        raise TaupiError("--at and --force are for the picture: name its file by --picture.")
+        raise TaupiError("--at and --force are for the picture: name its file with --picture.")
     if robot is None and picture is not None:
         raise TaupiError("--picture needs a robot: name one, such as puma560.")
     if robot is None:

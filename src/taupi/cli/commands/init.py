@@ -1,4 +1,4 @@
-"""`taupi init`: a folder to begin with, for a robot of one's own."""
+"""`taupi init`: a folder to start with, for your own robot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def init(
     force: ForceOption = False,
     description: Description,
 ) -> None:
-    """Write a folder to begin with: columns.toml, a commented mapping of log columns, and loop.sh, the loop step by step.
+    """Write a folder to start with: columns.toml, a commented mapping of log columns, and loop.sh, the loop step by step.
 
     \b
     taupi init panda.urdf -o my-panda

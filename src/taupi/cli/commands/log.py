@@ -24,12 +24,14 @@ def log(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV (also .gz), Parquet, NPZ, MAT, ROS bag or MCAP.")],
     *,
     robot: Annotated[
-        str | None, typer.Option("--robot", help="Bring joints into its order, and check its limits.")
+        str | None, typer.Option("--robot", help="Put joints in the order of this robot, and check its limits.")
     ] = None,
     suggest: Annotated[
         Path | None,
         typer.Option(
-            "--suggest", metavar="FILE.toml", help="Write the column mapping that would be guessed, to be completed."
+            "--suggest",
+            metavar="FILE.toml",
+            help="Write the column mapping that taupi would guess, for you to complete.",
         ),
     ] = None,
     force: ForceOption = False,
@@ -57,16 +59,16 @@ def log(
         print(f"wrote {suggest}; next: {shlex.join(['taupi', *map(str, names)])}", file=sys.stderr)
         return
     record = tp.read_log(file, arm, reading=reading)
-    report, spelling = tp.check_log(record, arm), spelling_in("identify")  # whose options the rules are about
+    report, spelling = tp.check_log(record, arm), spelling_in("identify")  # the command that the rules refer to
     print(json.dumps(log_data(record, report, spelling), indent=2) if as_json else log_text(record, report, spelling))
 
 
 def _write_suggestion(file: Path, path: Path, robot: Robot | None, reading: Reading, force: bool) -> None:
-    """Write the mapping that would be guessed, and say what it lacks."""
+    """Write the mapping that would be guessed, and print what it lacks."""
     from taupi.signals.mapping.suggestion import suggest_mapping
 
     if reading.columns is not None:
-        raise TaupiError("--suggest and --columns are both given: the one writes what the other reads.")
+        raise TaupiError("--suggest and --columns are both given: --suggest writes what --columns reads.")
     if path.suffix != ".toml":
         raise TaupiError(f"--suggest is {str(path)!r}, expected the name of a file that ends in .toml.")
     refuse_to_overwrite(path, force)

@@ -23,7 +23,7 @@ def payload(
         float | None,
         typer.Option(
             "--gain-uncertainty",
-            help="Share by which the gains of the drives may be off, one standard deviation; masses scale with them. By default "
+            help="Relative uncertainty of the drive gains, one standard deviation; masses scale with them. By default "
             "0.1 where torques are currents times stated gains, else 0.05.",
         ),
     ] = None,
@@ -32,7 +32,7 @@ def payload(
         typer.Option(
             "--output",
             "-o",
-            help="Directory for payload.json, payload.txt, report.html and, of a robot from URDF, model.urdf with the payload as "
+            help="Directory for payload.json, payload.txt, report.html and, for a URDF robot, model.urdf with the payload as "
             "a link; or one file that ends in .json, .txt, .html, .urdf or .toml.",
         ),
     ] = None,
@@ -41,9 +41,9 @@ def payload(
     reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
-    """Weigh what a robot carries in logs, from a fit that was made without it: mass, centre of mass and inertia, with intervals.
+    """Weigh what a robot carries in logs, given a fit without the load: mass, centre of mass and inertia, with intervals.
 
-    The logs that the fit was made from are not needed. Several logs have the same payload.
+    The logs that the fit was made from are not needed. If there are several logs, all must have the same payload.
 
     \b
     taupi payload out loaded.csv

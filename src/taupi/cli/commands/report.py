@@ -19,13 +19,13 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="The .html file to write.")],
     validate: ValidateOption = None,
     fitted: Annotated[
-        list[Path] | None, typer.Option("--fitted", help="Log that was fitted, to be drawn too. May be repeated.")
+        list[Path] | None, typer.Option("--fitted", help="Log that was fitted, to draw as well. May be repeated.")
     ] = None,
     force: ForceOption = False,
     reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
-    """Write the report of a fit: one HTML file that needs nothing else. Logs are prepared as the fit's own were.
+    """Write the report of a fit: one self-contained HTML file. Logs are prepared in the same way as those of the fit.
 
     \b
     taupi report out -o report.html --validate run3.csv

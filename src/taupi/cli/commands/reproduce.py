@@ -23,9 +23,9 @@ def reproduce(
     force: ForceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Rerun a published study: what its paper prints, and our own reference runs, beside ours, in two tables.
+    """Rerun a published study, and compare our results with those of the paper and with our reference runs, in two tables.
 
-    Exit 4 where a row differs that the study does not account for.
+    Exit 4 if a row differs for a reason that the study does not explain.
 
     \b
     taupi reproduce
@@ -39,7 +39,7 @@ def reproduce(
         print(_listing(as_json))
         return
     if output is None and force:
-        raise TaupiError("--force is for files: name their directory by --output.")
+        raise TaupiError("--force is for files: name their directory with --output.")
     if output is not None:
         from taupi.papers.folder import check_folder
 

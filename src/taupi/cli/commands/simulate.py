@@ -24,7 +24,7 @@ LawOption = Annotated[
 
 
 def simulate(robot: RobotArgument, *, law: LawOption = None, options: SimulationOptions) -> None:
-    """Simulate a robot under a control law; write the run and its page. Exit 4 where the loop diverges.
+    """Simulate a robot under a control law; write the run and its page. Exit 4 if the loop diverges.
 
     \b
     taupi simulate puma560 --reference puma560 --duration 5 -o out

@@ -1,4 +1,4 @@
-"""`taupi study`: many simulated arms at once, and what becomes of them."""
+"""`taupi study`: many simulated arms at once, and how they perform."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def study(
     ] = None,
     gain: GainOption = None,
     roll_outs: Annotated[int, typer.Option("--roll-outs", help="How many arms.")] = 256,
-    spread: Annotated[float, typer.Option("--spread", help="How much they differ, as a share.")] = 0.2,
+    spread: Annotated[float, typer.Option("--spread", help="How much the arms differ, as a share.")] = 0.2,
     within: Annotated[
         float, typer.Option("--within", help="Late rms error below which an arm has converged, rad or m.")
     ] = 0.05,
-    seed: Annotated[int, typer.Option("--seed", help="Of the arms, and of where they start.")] = 0,
-    device: Annotated[str, typer.Option("--device", help="cpu, or cuda: a thread of a GPU per arm.")] = "cpu",
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the arms and of their initial positions.")] = 0,
+    device: Annotated[str, typer.Option("--device", help="cpu, or cuda: one GPU thread per arm.")] = "cpu",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Page to write, a name ending in .html.")
     ] = None,
@@ -46,7 +46,7 @@ def study(
     horizon: Annotated[Horizon, Without("every", "tolerance")],
     description: Description,
 ) -> None:
-    """Simulate many arms whose links are not those that control laws believe: share that converges, errors, worst case.
+    """Simulate many arms whose links differ from the model in the control laws: share that converges, errors, worst case.
 
     \b
     taupi study robustness puma560 --roll-outs 256 -o robustness.html
@@ -60,7 +60,7 @@ def study(
     if name not in STUDIES:
         raise unknown("study", name, STUDIES)
     if output is None and force:
-        raise TaupiError("--force is for a file: name it by --output.")
+        raise TaupiError("--force is for a file: name it with --output.")
     if output is not None:
         refuse_to_overwrite(output, force)
     arm = description.load(robot)

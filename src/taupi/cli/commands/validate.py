@@ -1,4 +1,4 @@
-"""`taupi validate`: how a fit predicts logs."""
+"""`taupi validate`: how well a fit predicts logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def validate(
     reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
-    """Show how a fit predicts the torque of logs, joint by joint. Logs are prepared as the fit's own were, unless told otherwise.
+    """Show how well a fit predicts the torque of logs, joint by joint. Logs are prepared like those of the fit by default.
 
     \b
     taupi validate out run3.csv

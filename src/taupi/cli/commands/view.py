@@ -15,7 +15,7 @@ from taupi.errors import TaupiError
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
 
-# What a folder of results has to play, first found first.
+# What can be played from a folder of results; the first one found is taken.
 _IN_FOLDERS = ("run.parquet", "excitation.csv")
 
 
@@ -29,10 +29,10 @@ def view(
     ] = None,
     *,
     host: Annotated[str, typer.Option("--host", help="Where to serve: 0.0.0.0 for other machines too.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The next free one where it is taken.")] = 8080,
+    port: Annotated[int, typer.Option("--port", help="Port to serve on; the next free one if it is taken.")] = 8080,
     description: Description,
 ) -> None:
-    """Show a robot in three dimensions in a browser, with sliders and a play bar; end it by Ctrl-C. Needs taupi[view].
+    """Show a robot in three dimensions in a browser, with sliders and a play bar; stop with Ctrl-C. Needs taupi[view].
 
     \b
     taupi view puma560
@@ -47,7 +47,7 @@ def view(
 
 
 def _played(path: Path, robot: Robot) -> Any:
-    """Return what to play: a log or a run by its file, or by the folder that has one."""
+    """Return what to play: the file of a log or a run, or the one found in a folder."""
     import taupi as tp
 
     if path.is_dir():

@@ -12,20 +12,20 @@ import typer
 from taupi.errors import Argument, TaupiError
 
 AddressArgument = Annotated[
-    str | None, typer.Argument(metavar="ADDRESS", help="Of the scheduler, such as tcp://head:8786.")
+    str | None, typer.Argument(metavar="ADDRESS", help="Address of the scheduler, such as tcp://head:8786.")
 ]
 FileOption = Annotated[
     Path | None,
-    typer.Option("--scheduler-file", metavar="FILE.json", help="File in which the scheduler says where it is."),
+    typer.Option("--scheduler-file", metavar="FILE.json", help="File in which the scheduler wrote its address."),
 ]
 WorkersOption = Annotated[
     int, typer.Option("--workers", help="Processes, each with one thread. By default one per core.")
 ]
 MemoryOption = Annotated[
-    str, typer.Option("--memory-limit", help="Memory of each process, after which it is started anew.")
+    str, typer.Option("--memory-limit", help="Memory limit of each process, at which it is restarted.")
 ]
 
-# What Dask's nanny gives to its processes before they start. Its own choice for malloc costs more than half of the arithmetic.
+# Environment that Dask's nanny gives to its processes before they start. Its default for malloc costs more than half the speed.
 ENVIRONMENT = {
     "MALLOC_TRIM_THRESHOLD_": 1 << 30,
     "MALLOC_MMAP_THRESHOLD_": 1 << 30,

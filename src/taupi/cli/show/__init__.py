@@ -1,1 +1,1 @@
-"""What commands print, as text for people and as plain data for `--json`: a file for each thing that is shown."""
+"""What commands print, as readable text and as plain data for `--json`: one file for each thing that is shown."""

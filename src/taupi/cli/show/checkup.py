@@ -35,7 +35,7 @@ def checkup_text(state: Checkup) -> str:
 
 
 def _versions(packages: dict[str, str | None]) -> str:
-    return ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items()) or "not known from sources"
+    return ", ".join(f"{name} {version or 'missing'}" for name, version in packages.items()) or "unknown: no metadata"
 
 
 def _extra(name: str, packages: dict[str, str | None]) -> str:

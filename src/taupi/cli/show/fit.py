@@ -20,7 +20,7 @@ def fit_summary(fit: Fit, held_out: Sequence[Validation]) -> str:
 def fit_data(fit: Fit, held_out: Sequence[Validation], paths: Sequence[Path]) -> dict[str, Any]:
     """Return what `taupi identify --json` prints.
 
-    `summary`: the line for people. `verdict`: its `level`, "good", "doubtful" or "wrong"; its `reasons`, sentences; and its
+    `summary`: one readable line. `verdict`: its `level`, "good", "doubtful" or "wrong"; its `reasons`, sentences; and its
     `details`, the same as data. `files`: what was written. `estimator`, `parameters` (how many), `not_determined` and
     `not_significant` (their names). `relative_error`: on the fitted logs, over all joints; `joints`: the same by joint.
     `springs`: of elastic joints, `SpringRecord.to_dict`: delay and offsets of the encoders, and whether K is determined.

@@ -1,4 +1,4 @@
-"""What is printed about programs as formulas, in every format, and of lumped parameters."""
+"""What is printed about programs as formulas, in every format, and about lumped parameters."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ tr:nth-child(even) {{ background: #f5f6f8 }} .columns {{ color: #444; font-size:
 
 
 def _page(formulas: Explicit) -> str:
-    """Return a page that needs nothing from elsewhere."""
+    """Return a self-contained page."""
     columns = ", ".join(f"{k + 1}&nbsp;{escape(name)}" for k, name in enumerate(formulas.columns))
     heading = f'<p class="columns">Columns: {columns}</p>\n' if columns else ""
     return _PAGE.format(title=escape(formulas.name.replace("_", " ")), body=heading + formulas.html())
 
 
-# In the first ones coordinates may be functions of time.
+# In the first formats, coordinates may be functions of time.
 TIMED: dict[str, Callable[[Explicit, str | None], str]] = {
     "text": lambda e, time: e.text(time=time),
     "latex": lambda e, time: e.latex(time=time),
@@ -44,7 +44,7 @@ FORMATS = ("text", "latex", "markdown", "html", "sympy", "mathematica", "maple")
 
 
 def check_format(format: str, time: str | None) -> None:
-    """Refuse a format that is not known, and `time` in one that does not write it."""
+    """Refuse an unknown format, and `time` in a format that does not support it."""
     if format not in FORMATS:
         raise unknown("format", format, FORMATS)
     if time is not None and format not in TIMED:

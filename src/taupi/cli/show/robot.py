@@ -34,7 +34,7 @@ def robot_data(robot: Robot) -> dict[str, Any]:
         }
         for j, link in zip(robot.joints, robot.links, strict=True)
     ]
-    # The readers' own note of it names all links at once; here each has its number.
+    # The reader's own note names all links at once; here each link has its number.
     reasons = {link.name: why for link in robot.links if (why := why_not_physical(link.body))}
     return {
         "name": robot.name,
@@ -85,7 +85,7 @@ def robot_text(robot: Robot) -> str:
 
 
 def _count(robot: Robot) -> str:
-    """Return how many joints a robot has, and how many velocities where that is not the same."""
+    """Return how many joints a robot has, and how many velocities if that number differs."""
     if not robot.multiple_joints:
         return f"{robot.n} joints"
     base = " on a base that moves freely" if robot.floating else ""
@@ -93,7 +93,7 @@ def _count(robot: Robot) -> str:
 
 
 def _elastic_lines(robot: Robot) -> list[str]:
-    """Return the springs and motors of a robot that has some."""
+    """Return the springs and motors of a robot that has any."""
     if not robot.elastic_joints:
         return []
     rows: list[tuple[str, ...]] = [("joint", "stiffness", "damping", "rotor kg m^2", "gear", "motor axis on", "axis")]

@@ -12,7 +12,7 @@ from taupi.tables import table
 
 
 def run_data(run: Run) -> dict[str, Any]:
-    """Return what a run showed as plain data."""
+    """Return the results of a run as plain data."""
     return {
         "samples": len(run),
         "duration": float(run.time[-1]) if len(run) else 0.0,

@@ -1,4 +1,4 @@
-"""Criteria of an information matrix G, whose inverse is the covariance: each a number and its derivative with respect to G."""
+"""Criteria of an information matrix G, whose inverse is the covariance: each is a number and its derivative by G."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from taupi.errors import Argument, TaupiError
 from taupi.excitation.settings import Goal
 from taupi.identifiability.base_parameters import BaseParameters
 
-# Kiefer's mean of this power is near the largest; the soft extremes of a condition have the power 6.
+# Kiefer's mean with this power is close to the largest value; the soft extremes of a condition use the power 6.
 _E_POWER = 8
 _COND_POWER = 6
 
@@ -28,11 +28,11 @@ class Criterion(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         ...
 
     def __call__(self, information: np.ndarray) -> Value | None:
-        """Return phi and Phi, or None where G is singular."""
+        """Return phi and Phi, or None if G is singular."""
         ...
 
 
@@ -50,7 +50,7 @@ class Determinant:
 
 @dataclass(frozen=True, eq=False)
 class SubsetDeterminant:
-    """phi = -log det G + log det G_nn: the volume for some parameters, whatever the others, n, are."""
+    """phi = -log det G + log det G_nn: the volume for some parameters, regardless of the others, n."""
 
     others: np.ndarray
     name: str = "ds"
@@ -70,9 +70,9 @@ class SubsetDeterminant:
 class KieferMean:
     """phi = b log mean_p(mu), with mu the eigenvalues of S^-1 G^-1 S^-1: variances along its axes.
 
-    p = 1 is their mean ("a"), p = 8 is nearly the largest ("e"); "p" leaves it open (Kiefer 1974).
+    p = 1 is their mean ("a"), p = 8 is nearly the largest ("e"); with "p" the user chooses it (Kiefer 1974).
 
-    `scale` S (b,) are the sizes of parameters: errors are counted relative to them. b makes phi as large as that of "d".
+    `scale` S (b,) are the sizes of parameters: errors are relative to them. The factor b makes phi comparable to that of "d".
     """
 
     name: str
@@ -93,7 +93,7 @@ class KieferMean:
 class Condition:
     """phi = b / 2 log of a soft ratio of the extreme eigenvalues of S G S: the condition of W, for comparison with papers.
 
-    It gives excitation away: a motion with half the information in every direction has the same condition.
+    It wastes excitation: a motion with half the information in every direction has the same condition.
     """
 
     scale: np.ndarray
@@ -107,13 +107,13 @@ class Condition:
         b = len(self.scale)
         top = _soft_largest(information, 1 / self.scale, _COND_POWER)
         bottom = _soft_largest(inverse[0], self.scale, _COND_POWER, True)
-        # Sums of powers in place of their means, so that phi is never below the true logarithm.
+        # Sums of powers instead of means, so that phi is never below the true logarithm.
         phi = top.phi + bottom.phi + 2 * np.log(b) / _COND_POWER
         return _times(b / 2, Value(phi, top.slope + bottom.slope))
 
 
 def _soft_largest(matrix: np.ndarray, scale: np.ndarray, power: float, inverted: bool = False) -> Value:
-    """Return log mean_p of the eigenvalues of S^-1 M S^-1 and its slope with respect to M, or to M^-1 where `inverted`."""
+    """Return log mean_p of the eigenvalues of S^-1 M S^-1 and its slope with respect to M, or to M^-1 if `inverted`."""
     values, vectors = np.linalg.eigh(matrix / scale[:, None] / scale)
     ratio = np.maximum(values, 0.0) / values[-1]
     total = float((ratio**power).sum())
@@ -127,7 +127,7 @@ def _times(factor: float, value: Value) -> Value:
 
 
 def _inverse(matrix: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Return the inverse and the logarithm of the determinant, or None; the diagonal is brought to one first."""
+    """Return the inverse and the logarithm of the determinant, or None; the diagonal is scaled to one first."""
     from scipy.linalg.lapack import dpotrf, dpotri
 
     diagonal = np.diag(matrix)
@@ -150,7 +150,7 @@ def _inverse(matrix: np.ndarray) -> tuple[np.ndarray, float] | None:
 
 @dataclass(frozen=True)
 class Chosen:
-    """A criterion, the parameters that it is about, and what has to be said about it."""
+    """A criterion, the parameters that it is about, and notes on it."""
 
     criterion: Criterion
     of: tuple[str, ...]
@@ -209,7 +209,7 @@ def _subset(base: BaseParameters, only: tuple[str, ...]) -> Chosen:
 
 
 def _sizes(name: str, base: BaseParameters, scale: float | tuple[float, ...] | None) -> tuple[np.ndarray, str]:
-    """Return S (b,): what the user states; else ones for "cond", the description's values for the others."""
+    """Return S (b,): what the user states; otherwise ones for "cond", and the description's values for the others."""
     if scale is not None:
         sizes = np.full(base.count, scale) if isinstance(scale, float) else np.array(scale)
         if sizes.shape != (base.count,):

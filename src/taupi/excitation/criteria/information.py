@@ -1,4 +1,4 @@
-"""The information of a motion, G = G0 + sum_k Y_k^T S^-1 Y_k, and the gradient of a criterion of it by one reverse sweep."""
+"""The information of a motion, G = G0 + sum_k Y_k^T S^-1 Y_k, and the gradient of its criterion by one reverse sweep."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class InformationProgram:
 
     @cached_property
     def columns(self) -> tuple[np.ndarray, ...]:
-        """Of each row, the columns that are not zero at every state."""
+        """For each row, the columns that are not zero at every state."""
         return tuple(np.flatnonzero(row) for row in self.base.regressor().sparsity())
 
     @cached_property
@@ -61,7 +61,7 @@ class InformationProgram:
 
     @cached_property
     def adjoint(self) -> Program:
-        """The gradient of sum a_i y_i with respect to q, qd and qdd, with a one more input that is held constant."""
+        """The gradient of sum a_i y_i with respect to q, qd and qdd, with a as a further input that is held constant."""
         inputs = self.base.regressor().inputs
 
         def swept(q: Any, qd: Any, qdd: Any, a: Any) -> Any:
@@ -95,7 +95,7 @@ def information_program(robot: Robot, terms: tuple[Term, ...]) -> InformationPro
 class Information:
     """The information about base parameters in motions, with noise of standard deviation `sigma` (n,) and `prior` G0 (b, b).
 
-    `target` is what its programs are compiled for: "numpy" costs nothing where it is asked for once.
+    `target` is what its programs are compiled for: "numpy" is cheapest for a single evaluation.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Information:
         return result
 
     def gradient(self, criterion: Criterion, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> Gradient | None:
-        """Return a criterion and its derivatives along a motion, or None where G is singular.
+        """Return a criterion and its derivatives along a motion, or None if G is singular.
 
         d phi = tr(Phi dG) = sum_k <A_k, dY_k> with A_k = 2 S^-1 Y_k Phi held constant: the gradient of one scalar.
         """

@@ -1,4 +1,4 @@
-"""The noise that a design assumes, and what earlier experiments have shown already."""
+"""The noise that a design assumes, and what earlier experiments have already shown."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from taupi.identification.results.fit_file import load_fit
 from taupi.model.robot import Robot
 from taupi.signals.log import Log
 
-# Of the effort limit, where nothing is known; only ratios between joints matter while there are no earlier logs.
+# Share of the effort limit, if nothing is known; without earlier logs, only ratios between joints matter.
 USUAL_SHARE = 0.01
 
 
 def noise_of(robot: Robot, sigma: Any, effort: np.ndarray) -> tuple[np.ndarray, str]:
     """Return the standard deviation of each joint's torque (n,) at the rate of the design, and a sentence about it.
 
-    `sigma` is a number, one per joint, or a `Fit`, whose residuals are taken; by default 1 % of the effort limits.
+    `sigma` is a number, one per joint, or a `Fit`, whose residuals are used; by default 1 % of the effort limits.
     """
     if sigma is None:
         if not np.isfinite(effort).all():

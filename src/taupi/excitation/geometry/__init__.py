@@ -1,5 +1,5 @@
-"""What a robot takes up in space, and how far it stays from itself and its surroundings.
+"""The space that a robot occupies, and how far it stays from itself and its surroundings.
 
-`meshes` reads triangles, `shapes` the collision geometry of a description, `capsules` encloses it; `clearance.py` holds
-distances, rows and the certificate together.
+`meshes` reads triangles, `shapes` the collision geometry of a description, `capsules` encloses it; `clearance.py` brings
+together distances, rows and the certificate.
 """

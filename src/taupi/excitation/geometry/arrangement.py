@@ -68,7 +68,7 @@ class Arrangement:
         return cls(robot, tuple(bodies), tuple(walls))
 
     def link_name(self, link: int) -> str:
-        """Return the name of a moving link; the base is called by its own frame, where it has one."""
+        """Return the name of a moving link; the base has the name of its own frame, if it has one."""
         if link != BASE:
             return self.robot.links[link].name
         return next((f.name for f in self.robot.frames if f.link == BASE), "base")

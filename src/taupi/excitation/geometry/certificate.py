@@ -1,4 +1,4 @@
-"""The certificate of a motion: how near things come at any time, samples and all times between them."""
+"""The certificate of a motion: how near things come at any time, also between samples."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ RATE_HZ = 1000.0
 HALVINGS = 6
 # m: rounding of a distance that is computed.
 _ROUNDING = 1e-9
-# Samples that are looked at together, which bounds memory.
+# Samples that are processed together, which bounds memory.
 _BLOCK = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class ClearanceCertificate:
-    """What a motion keeps clear at all times: each distance (m) is at least `bound` (p,), and `asked` (p,) is what it has to be.
+    """The clearance of a motion at all times: each distance (m) is at least `bound` (p,), and has to be at least `asked` (p,).
 
     Rows are in the order of `pairs`, those of a `Clearance`, and `times` (s) are the middles of the intervals where each is
     least. `least` (m), `pair` and `time` are those of the row with the least to spare; `ok` says whether it is enough.
-    `intervals` is how many were looked at.
+    `intervals` is how many were examined.
     """
 
     bound: np.ndarray
@@ -64,12 +64,12 @@ class ClearanceCertificate:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The certificate in words."""
         if self.pair is None:
             return "There is no pair to keep clear."
         asked = f"{1e3 * float(self.asked[self._worst]):g} mm asked for"
         where = f"{1e3 * self.least:.1f} mm, {asked}, of {self.pair} at {self.time:.4g} s"
-        # Pairs that are built close are asked for less, and may be nearer than this one.
+        # Pairs that are built close have a lower requirement, and may be nearer than this one.
         kept = "clearance is kept at all times, with the least to spare"
         return f"{kept}: {where}." if self.ok else f"clearance is not kept: {where}."
 
@@ -93,7 +93,7 @@ def certified(clearance: Any, motion: Any, duration: float) -> ClearanceCertific
     """Return the certificate of a motion, for `taupi.Clearance.certificate`.
 
     In [t - h, t + h] joint m moves by at most |qd_m(t)| h + a_m h^2 / 2, where a bounds |qdd| at all times, and a distance
-    changes by at most the sum of these times its `Reach`. Intervals that fail by this are halved; one whose own middle is too
+    changes by at most the sum of these times its `Reach`. Intervals that fail this test are halved; one whose middle is too
     near has failed for good.
     """
     spread, most, asked = clearance.spread, motion.bounds(2), clearance.margins

@@ -23,18 +23,18 @@ from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.simulation.references import Piecewise
 
-# Distances at samples are kept this share above the clearance, so that what happens between samples does not fall below it.
+# Distances at samples are kept this share above the clearance, so that they do not fall below it between samples.
 RESERVE = 0.1
-# Reasons that need no list of pairs in a sentence.
+# Reasons whose pairs are not listed in a sentence.
 _COUNTED = {Reason.NEIGHBOURS: "as neighbours", Reason.NEVER: "proven never to come near"}
 
 
 @dataclass(frozen=True, eq=False)
 class Clearance:
-    """Distances between the capsules of a robot, and of them from floor and box; made by `taupi.clearance`.
+    """Distances between the capsules of a robot, and from them to floor and box; made by `taupi.clearance`.
 
-    `robot` and `capsules` are what it is about, `margin` (m) the clearance asked for. Each of `rows_watched` is one distance, of
-    two capsules or of a capsule's end from a wall in `space`, and `margins` (p,) what is asked of it: `margin`, or 0 for those
+    It belongs to `robot` and `capsules`; `margin` (m) is the required clearance. Each of `rows_watched` is one distance, of
+    two capsules or of a capsule's end from a wall in `space`, and `margins` (p,) its required value: `margin`, or 0 for those
     of `built_close`, the pairs whose capsules are nearer than that in most postures. `left_out` lists the pairs that are not
     watched, each with the reason.
     """
@@ -50,7 +50,7 @@ class Clearance:
 
     @property
     def pairs(self) -> tuple[Pair, ...]:
-        """The pair of each row (p,): two links have several rows where they have several capsules."""
+        """The pair of each row (p,): two links have several rows if they have several capsules."""
         return tuple(row.pair for row in self.rows_watched)
 
     @cached_property
@@ -63,12 +63,12 @@ class Clearance:
 
     @property
     def programs(self) -> tuple[Program, ...]:
-        """What computes distances and their gradients; nothing where no pair is watched."""
+        """What computes distances and their gradients; nothing if no pair is watched."""
         return (self._distance, self._gradient) if self.rows_watched else ()
 
     @cached_property
     def spread(self) -> np.ndarray:
-        """By what coordinates move joints (joints, n): ones, unless joints are coupled."""
+        """How coordinates move joints (joints, n): the identity, unless joints are coupled."""
         return np.array(coupling_of(self.robot), dtype=float)
 
     def distances(self, q: ArrayLike) -> np.ndarray:
@@ -79,7 +79,7 @@ class Clearance:
         return np.asarray(self._distance(states))
 
     def rows(self, q: ArrayLike) -> np.ndarray:
-        """Return distances less the clearance and a reserve of a tenth of it, (..., p) in m: what a design keeps above 0.
+        """Return distances minus the clearance and a reserve of a tenth of it, (..., p) in m: what a design keeps above 0.
 
         `q` are positions (..., n). The reserve is for what happens between samples.
         """
@@ -105,7 +105,7 @@ class Clearance:
         return Reach(self.space).bounds(self.rows_watched, travel)
 
     def certificate(self, motion: Any, duration: float | None = None) -> ClearanceCertificate:
-        """Return what a `motion` keeps clear at all times from 0 to `duration` (s), by default its own.
+        """Return the clearance of a `motion` at all times from 0 to `duration` (s), by default its own.
 
         A motion is a reference with bounds of its derivatives, as `taupi.excite` makes them, or a `taupi.BSpline`,
         `taupi.MinimumJerk` or `taupi.SampledMotion`.
@@ -116,7 +116,7 @@ class Clearance:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """Which pairs are watched, and which are not: those that are left out for another reason than a proof, one by one."""
+        """Which pairs are watched, and which are not; those left out for a reason other than a proof are listed one by one."""
         left_out: list[str] = []
         for why, words in _COUNTED.items():
             count = sum(item.why is why for item in self.left_out)

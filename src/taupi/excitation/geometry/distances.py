@@ -1,7 +1,7 @@
 """Distances between capsules and to walls as traced programs, and their gradients by the envelope theorem.
 
 The distance of two segments is the least |p + s u - r - t v| over s and t in [0, 1], which closed formulas give (Ericson 2005,
-section 5.1.9). At the least, its derivative is that with s and t held where they are, so the formulas are never differentiated.
+section 5.1.9). At the minimum, its derivative is that for fixed s and t, so the formulas are never differentiated.
 """
 
 from __future__ import annotations

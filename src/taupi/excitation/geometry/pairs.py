@@ -31,7 +31,7 @@ class Reason(Enum):
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A pair that is not watched, the `why`, and, where that needs one, a detail: a file, or a share of postures."""
+    """A pair that is not watched, the reason `why`, and a detail if the reason needs one: a file, or a share of postures."""
 
     pair: Pair
     why: Reason

@@ -1,8 +1,8 @@
-"""How fast a distance can change with a joint, in any posture: what certificates between samples are made of.
+"""How fast a distance can change with a joint, in any posture: the basis of certificates between samples.
 
-A turning joint m changes the distance of two bodies at most by the distance of the nearest point of either from its axis:
+A revolute joint m changes the distance of two bodies at most by the distance of the nearest point of either from its axis:
 dd/dq = n . (z x (x - o)), and as n points from one nearest point x to the other, either of the two gives the same number. That
-distance is at most the length of the way from the joint's origin to the body, from joint to joint. A sliding joint changes it by
+distance is at most the length of the path from the joint's origin to the body, joint by joint. A prismatic joint changes it by
 at most 1.
 """
 
@@ -45,7 +45,7 @@ class Reach:
         ]
 
     def bounds(self, rows: Sequence[Row], travel: np.ndarray) -> np.ndarray:
-        """Return bounds (p, joints) in m/rad or 1; `travel` (joints,) is how far sliding joints go from 0 at most."""
+        """Return bounds (p, joints) in m/rad or 1; `travel` (joints,) is the largest distance of prismatic joints from 0."""
         result = np.zeros((len(rows), len(self.joints)))
         for k, row in enumerate(rows):
             for m, value in self._row(row, travel).items():
@@ -53,7 +53,7 @@ class Reach:
         return result
 
     def between(self, row: Row) -> list[int]:
-        """Return the joints that move the two sides of a row against each other."""
+        """Return the joints that move the two sides of a row relative to each other."""
         bodies, path = self.space.bodies, self.space.robot.path
         one = path(bodies[row.body].link)
         other = path(bodies[row.other].link) if row.wall < 0 else ()
@@ -79,7 +79,7 @@ class Reach:
         return self._inward(m, link, x, travel)
 
     def _inward(self, m: int, link: int, x: np.ndarray, travel: np.ndarray) -> float:
-        """Return the bound where the point is on the near side: back to a link that both hang on, and out to the point."""
+        """Return the bound if the point is on the near side: back to a common ancestor link, and out to the point."""
         path = self.space.robot.path(link)
         rotation, origin = self.joints[m].before
         axis: np.ndarray | None = rotation @ self.joints[m].axis
@@ -101,7 +101,7 @@ class Reach:
     def _outward(
         self, first: int, beyond: Sequence[int], x: np.ndarray, travel: np.ndarray, axis: np.ndarray | None = None
     ) -> float:
-        """Return the length of the way from a joint's origin over those beyond it to a point of the last link."""
+        """Return the length of the path from a joint's origin, via those beyond it, to a point of the last link."""
         total, at = 0.0, first
         for c in (*beyond, None):
             rotation, shift = self.joints[at].after

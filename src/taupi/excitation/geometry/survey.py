@@ -1,4 +1,4 @@
-"""What random postures say about a pair, and the proof that some never come near each other."""
+"""What random postures show about a pair, and the proof that some pairs never come near each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from taupi.model.coupling import coupling_of
 from taupi.model.robot import Robot
 
 POSTURES = 20_000
-# Boxes of postures that a proof may take; what needs more is watched instead.
+# Largest number of boxes of postures in a proof; pairs that need more are watched instead.
 BOXES = 4096
 
 
@@ -27,7 +27,7 @@ class Ranges(NamedTuple):
 
 
 def ranges_of(robot: Robot) -> Ranges:
-    """Return the ranges of a robot's coordinates; a turning joint without one, or with more than a turn, has +-pi."""
+    """Return the ranges of a robot's coordinates; a revolute joint without one, or with more than a turn, has +-pi."""
     lower, upper = [], []
     for joint in robot.driving_joints:
         low, high = joint.limits.lower, joint.limits.upper
@@ -51,13 +51,13 @@ def random_postures(ranges: Ranges, count: int = POSTURES, seed: int = 0) -> np.
 def never_nearer(space: Arrangement, rows: Sequence[Row], ranges: Ranges, margin: float) -> bool:
     """Return whether all rows of a pair are proven to keep a margin, in every posture within the ranges.
 
-    In a box of postures a distance is at least that of its middle less the reach of each joint times half the box's width; boxes
+    In a box of postures a distance is at least that of its middle minus the reach of each joint times half the box's width; boxes
     that do not show it are halved where that is largest.
     """
     spread = np.array(coupling_of(space.robot), dtype=float)
     centre, half = (ranges.lower + ranges.upper) / 2, (ranges.upper - ranges.lower) / 2
     travel = np.abs(spread) @ np.maximum(np.abs(ranges.lower), np.abs(ranges.upper))
-    # By coordinate: a coordinate moves several joints where they are coupled.
+    # By coordinate: a coordinate moves several joints if they are coupled.
     slope = (Reach(space).bounds(rows, travel) @ np.abs(spread)).max(axis=0)
     program = distance_program(space, rows).compile("numpy")
     centres, halves = centre[None], np.where(slope > 0, half, 0.0)[None]

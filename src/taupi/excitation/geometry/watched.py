@@ -31,7 +31,7 @@ CapsulesLike = PathLike | Sequence[Capsule | Mapping[str, Any]]
 # Links whose capsules overlap in a larger share of random postures are taken for built into each other.
 OVERLAPPING = 0.5
 _PARTS = 20  # of the random postures
-# m: a height that changes less than this does not change.
+# m: a height that changes by less than this counts as constant.
 _UNMOVED = 1e-6
 
 
@@ -45,7 +45,7 @@ def clearance_of(
     packages: Sequence[PathLike] = (),
     ranges: Sequence[Sequence[float]] | None = None,
 ) -> Clearance:
-    """Return what a `robot` has to keep clear: pairs of links, and links with their surroundings, by capsules around links.
+    """Return the distances that a `robot` must keep, between links and to its surroundings, from capsules around links.
 
     `clearance` (m, 0.02 by default) is the least distance. `capsules` come from the description by default ("auto"): its own,
     or fitted around the collision geometry of a URDF or MJCF file; else they are a list of `Capsule`s, or mappings with link, a,
@@ -56,7 +56,7 @@ def clearance_of(
     the largest positions (n,) that are considered, by default the limits of the joints.
 
     Neighbours are left out, and so are pairs that a proof shows never to come near. Links whose capsules are nearer than the
-    clearance in most postures are built so: these are kept from overlapping, or, where they overlap in most postures, left out.
+    clearance in most postures are built close: these must only not overlap, or, if they overlap in most postures, are left out.
     `Clearance.left_out` has each of these with the reason.
 
     >>> import taupi as tp
@@ -82,7 +82,7 @@ Group = tuple[Pair, list[Row]]
 
 
 def _candidates(space: Arrangement, ignored: Mapping[frozenset[int], str]) -> tuple[list[Group], list[LeftOut]]:
-    """Return the pairs that move against each other and the reasons of those that nobody needs to look at."""
+    """Return the pairs that move relative to each other, and the reasons for those that need not be watched."""
     links = sorted({body.link for body in space.bodies})
     groups: list[Group] = []
     left_out: list[LeftOut] = []
@@ -109,11 +109,11 @@ def _candidates(space: Arrangement, ignored: Mapping[frozenset[int], str]) -> tu
 def _sorted_out(
     space: Arrangement, groups: Sequence[Group], ranges: Ranges, margin: float
 ) -> tuple[list[Group], tuple[Pair, ...], list[LeftOut]]:
-    """Return the pairs to watch, those of them that are built close, and those left out, by what random postures say."""
+    """Return the pairs to watch, those of them that are built close, and those left out, according to random postures."""
     rows = [row for _, group in groups for row in group]
     if not rows:
         return [], (), []
-    # Asked for once, so interpreted; in parts, which bounds memory.
+    # Evaluated once, so interpreted; in parts, which bounds memory.
     survey, postures = distance_program(space, rows).compile("numpy"), random_postures(ranges)
     distance = np.concatenate([survey(part) for part in np.array_split(postures, _PARTS)])
     watched: list[Group] = []
@@ -143,7 +143,7 @@ def _sorted_out(
 def _movable(group: list[Row], surveyed: np.ndarray, margin: float) -> tuple[list[Row], np.ndarray]:
     """Return the rows of a wall without those that are too near and that no motion changes, as of a turning base.
 
-    A link that moves, and is beyond the wall in every posture, cannot do what is asked.
+    A moving link that is beyond the wall in every posture cannot meet the requirement.
     """
     fixed = (np.ptp(surveyed, axis=0) < _UNMOVED) & (surveyed[0] < margin)
     keep = [k for k in range(len(group)) if not fixed[k]]

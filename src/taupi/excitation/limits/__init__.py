@@ -1,1 +1,1 @@
-"""Limits of a motion: what they are, the rows that keep them while it is designed, and certificates that it does."""
+"""Limits of a motion: what they are, the rows that keep them during the design, and certificates that they are kept."""

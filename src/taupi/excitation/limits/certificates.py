@@ -1,4 +1,4 @@
-"""Certificates: what a motion reaches at most, at any time, beside its limits."""
+"""Certificates: the largest values that a motion reaches at any time, beside its limits."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Certificate:
-    """What a `quantity` of each of `joints` reaches at most, `bound` (k,), at any time, beside its `limit` (k,).
+    """The largest value, `bound` (k,), that a `quantity` of each of `joints` reaches at any time, beside its `limit` (k,).
 
-    Positions are counted from the middle of their range. `how` says by which argument it is proven. `time` (k,), in s, is where
-    the torque is largest, NaN where no time stands out. `allowed` is the share of each limit that may be used.
+    Positions are measured from the middle of their range. `how` names the method of proof. `time` (k,), in s, is when
+    the torque is largest, NaN if no time stands out. `allowed` is the share of each limit that may be used.
     """
 
     quantity: str
@@ -56,7 +56,7 @@ class Certificate:
 
     @property
     def sentence(self) -> str:
-        """The same in words."""
+        """The certificate in words."""
         k = self.worst
         verb = "keeps" if self.ok else "exceeds"
         allowed = f", {self.allowed:.0%} allowed" if self.allowed < 1 else ""
@@ -82,7 +82,7 @@ class Certificate:
 
 
 def motion_certificates(motion: BoundedMotion, limits: MotionLimits) -> list[Certificate]:
-    """Return certificates of position, speed, acceleration and jerk, of those that are limited."""
+    """Return certificates of position, speed, acceleration and jerk, if these are limited."""
     result = []
     for order, name in enumerate(MOTION):
         limit = limits.of_order(order)

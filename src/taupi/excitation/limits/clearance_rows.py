@@ -14,13 +14,13 @@ from taupi.excitation.settings import Margins
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 
-# m: distances are counted in these, so that rows are about as large as those of torques.
+# m: the unit of distances, so that rows are about as large as those of torques.
 UNIT = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class ClearanceRows:
-    """Signed distances less the margin, in units of 10 cm, at least 0, or more where they had to be tightened."""
+    """Signed distances minus the margin, in units of 10 cm, at least 0, or more where they had to be tightened."""
 
     clearance: Clearance
     lower: np.ndarray
@@ -28,9 +28,9 @@ class ClearanceRows:
     rate_hz: float = 50.0
     name: str = "clearance"
     orders: tuple[int, ...] = (0,)
-    # 3 cm: who is farther away does not matter yet.
+    # 3 cm: pairs that are farther apart do not matter yet.
     band: ClassVar[float] = 0.3
-    # 1 mm, half of what rows keep in reserve.
+    # 1 mm, half of the reserve in rows.
     tolerance: ClassVar[float] = 0.01
 
     @classmethod
@@ -46,7 +46,7 @@ class ClearanceRows:
 
     @property
     def groups(self) -> np.ndarray:
-        """Of a pair of links with several capsules, the two that are nearest are looked at."""
+        """For a pair of links with several capsules, the nearest two are considered."""
         pairs = list(dict.fromkeys(self.clearance.pairs))
         return np.array([pairs.index(pair) for pair in self.clearance.pairs])
 
@@ -62,9 +62,9 @@ class ClearanceRows:
 
 
 def kept_clear(robot: Robot, margins: Margins, lower: np.ndarray, upper: np.ndarray) -> tuple[Clearance | None, str]:
-    """Return what a robot keeps clear within its limits (n,), or None with the reason why that is not checked.
+    """Return the clearance of a robot within its limits (n,), or None with the reason why it is not checked.
 
-    Only a robot whose shape nobody has described is not checked, and then only where nobody asked for it. Geometry
+    Only a robot without a described shape is not checked, and then only if the user did not ask for it. Geometry
     that cannot be read, such as a mesh that is missing, is an error.
     """
     if margins.capsules == "none":

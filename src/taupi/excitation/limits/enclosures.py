@@ -1,4 +1,4 @@
-"""What a function of a motion can reach at any time: boxes around stretches of the motion through the interval target."""
+"""The range of a function of a motion at any time: boxes around stretches of the motion, evaluated by the interval target."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from taupi.excitation.motions.bounded import BoundedMotion, JoinedMotion
 from taupi.program.program import Program
 
-# Stretches per second to begin with; only those that decide the bound are halved.
+# Initial number of stretches per second; only those that decide the bound are halved.
 _RATE_HZ = 200.0
-# A bound this much above the largest value that was met is good enough.
+# A bound this much above the largest value found is good enough.
 _TIGHT = 0.02
-# Stretches are halved at most so often: from 5 ms to 20 us.
+# Stretches are halved at most this often: from 5 ms to 20 us.
 _HALVINGS = 8
-# s: of a mean jerk.
+# s: interval for a mean jerk.
 _LEAST_SPAN = 1e-5
-# In one call, so that the registers of a long program stay in memory.
+# Number per call, so that the registers of a long program fit in memory.
 _AT_ONCE = 4096
 
 Box = tuple[np.ndarray, np.ndarray]
@@ -27,7 +27,7 @@ Box = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Enclosure:
-    """The largest magnitude (p,) that outputs can have, and those met (p,), with the times (p,) where."""
+    """The largest magnitude (p,) that outputs can have, and the largest found (p,), with its times (p,)."""
 
     bound: np.ndarray
     met: np.ndarray
@@ -46,7 +46,7 @@ def boxes(motion: BoundedMotion, times: np.ndarray, half: np.ndarray, orders: in
     """Return boxes that hold q, qd, qdd and, for four orders, the jerk in [t - h, t + h]; times and half are (N,).
 
     q(t + s) = q + qd s + ..., |s| <= h: q stays within |qd| h + a h^2 / 2, qd within |qdd| h + j h^2 / 2, qdd within j h, with
-    a and j the bounds of acceleration and jerk. The jerk is within 2 h times the bound of its derivative of its mean.
+    a and j the bounds of acceleration and jerk. The jerk differs from its mean by at most 2 h times the bound of its derivative.
     """
     a, j, h = motion.bounds(2), motion.bounds(3), half[:, None]
     q, qd, qdd = motion(times)
@@ -57,7 +57,7 @@ def boxes(motion: BoundedMotion, times: np.ndarray, half: np.ndarray, orders: in
         for x, w in zip((q, qd, qdd), widths, strict=True)
     ]
     if orders == 4:
-        # A mean needs some time; a longer stretch holds a shorter one.
+        # A mean needs some time; a longer stretch contains a shorter one.
         span = np.maximum(half, _LEAST_SPAN)
         early, late = np.clip(times - span, 0.0, motion.duration), np.clip(times + span, 0.0, motion.duration)
         mean = (motion(late).qdd - motion(early).qdd) / (late - early)[:, None]
@@ -70,7 +70,7 @@ def enclosed(program: Program, motion: BoundedMotion, fixed: tuple[Box, ...] = (
     """Return bounds of the outputs (p,) of a program of (q, qd, qdd[, qddd], *fixed) along a whole motion."""
     over = program.compile("interval")
     orders = len(program.inputs) - len(fixed)
-    # What is reached at an instant alone, where nothing is uncertain, takes no intervals.
+    # At a single instant without uncertainty, no intervals are needed.
     plain = None if fixed or orders > 3 else program.compile("numpy")
     parts = [_of_part(over, plain, part, begin, orders, fixed) for begin, part in parts_of(motion)]
     best = np.argmax([f.met for f in parts], axis=0)
@@ -96,7 +96,7 @@ def _of_part(
     bound = met = when = None
     for depth in range(_HALVINGS + 1):
         reach = _reach(over, motion, times, half, orders, fixed)
-        # What is reached at the middle alone is a value that the bound cannot be below.
+        # The value at the middle is one that the bound cannot be below.
         value = (
             _reach(over, motion, times, 0 * half, orders, fixed)
             if plain is None

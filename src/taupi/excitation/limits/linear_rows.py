@@ -13,7 +13,7 @@ from taupi.excitation.motions.family import Family
 
 @dataclass(frozen=True, eq=False)
 class LinearRows:
-    """lower <= matrix @ x <= upper, of coefficients x (count n,), row by row of (count, n); limits are scaled to about one."""
+    """lower <= matrix @ x <= upper, for coefficients x (count n,), (count, n) row by row; limits are scaled to about one."""
 
     matrix: sp.csr_matrix
     lower: np.ndarray
@@ -21,12 +21,12 @@ class LinearRows:
     centre: np.ndarray
 
     def excess(self, x: np.ndarray) -> float:
-        """Return by how much the worst row is exceeded, in units of its limit; negative inside."""
+        """Return how much the worst row exceeds its limit, in units of the limit; negative inside."""
         value = self.matrix @ x
         return float(np.maximum(value - self.upper, self.lower - value).max(initial=-np.inf))
 
     def inside(self, x: np.ndarray) -> np.ndarray:
-        """Return x, drawn towards the centre until every row holds."""
+        """Return x, pulled towards the centre until every row holds."""
         middle, value = self.matrix @ self.centre, self.matrix @ (x - self.centre)
         with np.errstate(divide="ignore", invalid="ignore"):
             over = np.maximum(value / (self.upper - middle), -value / (middle - self.lower))
@@ -34,7 +34,7 @@ class LinearRows:
         return x if worst <= 1.0 else self.centre + (x - self.centre) / (worst * (1 + 1e-12))
 
     def reach(self, direction: np.ndarray) -> float:
-        """Return how many times a direction can be added to the centre before a row is met."""
+        """Return how many times a direction can be added to the centre before a row reaches its limit."""
         middle, step = self.matrix @ self.centre, self.matrix @ direction
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(
@@ -57,7 +57,7 @@ def linear_rows(family: Family, limits: MotionLimits, posture: np.ndarray | None
         middle = limits.middle[limited] / bound[limited] if order == 0 else np.zeros(int(limited.sum()))
         shifts.append(np.tile(middle, len(hull)))
     matrix, shift = sp.vstack(blocks).tocsr(), np.concatenate(shifts)
-    acting = np.asarray(abs(matrix).sum(axis=1)).ravel() > 1e-12  # at rest there is nothing to keep
+    acting = np.asarray(abs(matrix).sum(axis=1)).ravel() > 1e-12  # at rest there is no limit to keep
     matrix, shift = matrix[acting], shift[acting]
     centre = np.outer(family.constant, limits.centre() if posture is None else posture).ravel()
     return LinearRows(matrix, shift - family.share, shift + family.share, centre)

@@ -27,7 +27,7 @@ LimitsLike = Mapping[str, Any] | str | os.PathLike[str] | None
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Limits of the joints along a motion (rad, m and s); infinite where there is none.
+    """Limits of the joints along a motion (rad, m and s); infinite if there is none.
 
     Joints move by `spread` (joints, n) times the coordinates, which are the joints themselves unless some are coupled. Positions,
     speeds, accelerations and jerks are of joints; `effort` and `torque_rate` (n,) are of coordinates.
@@ -46,7 +46,7 @@ class MotionLimits:
 
     @property
     def middle(self) -> np.ndarray:
-        """The middle of each joint's range, 0 where it has none."""
+        """The middle of each joint's range, 0 if it has none."""
         return np.where(np.isfinite(self.upper - self.lower), (self.lower + self.upper) / 2, 0.0)
 
     @property
@@ -59,7 +59,7 @@ class MotionLimits:
         return (self.half, self.velocity, self.acceleration, self.jerk)[order]
 
     def shrunk(self, margin: float) -> MotionLimits:
-        """Return limits of motion that keep a margin, a share of each, to these; torques are left as they are."""
+        """Return limits of motion reduced by a margin, a share of each; torque limits stay as they are."""
         half, keep = self.half * (1 - margin), 1 - margin
         bounded = np.isfinite(half)
         return dataclasses.replace(
@@ -80,13 +80,11 @@ class MotionLimits:
         outside = (at <= self.lower) | (at >= self.upper)
         if outside.any():
             name = self.joints[int(np.argmax(outside))]
-            raise TaupiError(
-                f"No posture has all joints within their limits: {name!r} is moved by others out of its range."
-            )
+            raise TaupiError(f"No posture has all joints within their limits: others move {name!r} out of its range.")
         return np.asarray(q)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return them as plain data, by joint; what is not limited is None."""
+        """Return the limits as plain data, by joint; None if there is no limit."""
         each: dict[str, Any] = {}
         for i, name in enumerate(self.joints):
             each[name] = {k: _finite(getattr(self, k)[i]) for k in QUANTITIES[:5]}
@@ -151,7 +149,7 @@ def _value(joint: Joint, quantity: str, stated: Mapping[tuple[str, str], float])
 def _fill_ranges(
     robot: Robot, values: dict[str, np.ndarray], stated: Mapping[tuple[str, str], float], notes: list[str]
 ) -> None:
-    """Put in ranges that are not stated: half a turn to each side, for turning joints; refuse contradictions."""
+    """Add ranges that are not stated: half a turn to each side, for revolute joints; refuse contradictions."""
     lower, upper, turned = values["lower"], values["upper"], []
     for i, joint in enumerate(robot.joints):
         own = {(joint.name, "lower"), (joint.name, "upper")} & stated.keys()
@@ -177,7 +175,7 @@ def _fill_ranges(
 
 
 def _require(robot: Robot, missing: Mapping[str, list[str]]) -> None:
-    """Refuse a robot with joints that have no limit of a quantity."""
+    """Refuse a robot with joints that have no limit for a quantity."""
     missing = {quantity: joints for quantity, joints in missing.items() if joints}
     if not missing:
         return

@@ -1,4 +1,4 @@
-"""Limits that are kept at samples while a motion is designed, and proven for all times afterwards."""
+"""Limits that are kept at samples during the design of a motion, and proven for all times afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from taupi.program.program import Program
 
 
 class SampledRows(Protocol):
-    """Quantities along a motion, p at each sample, scaled so that lower (p,) <= value <= upper (p,) is what is wanted."""
+    """Quantities along a motion, p at each sample, scaled so that lower (p,) <= value <= upper (p,) is required."""
 
     @property
     def name(self) -> str:
@@ -19,7 +19,7 @@ class SampledRows(Protocol):
 
     @property
     def rate_hz(self) -> float:
-        """How often it is looked at."""
+        """How often it is checked."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class SampledRows(Protocol):
 
     @property
     def groups(self) -> np.ndarray:
-        """Whole numbers (p,), the same for neighbouring quantities of which only the largest at a time need be looked at."""
+        """Integers (p,), the same for neighbouring quantities of which only the largest at a time needs to be considered."""
         ...
 
     @property

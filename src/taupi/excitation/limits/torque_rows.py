@@ -17,7 +17,7 @@ from taupi.model.robot import Robot
 from taupi.program.port import Port
 from taupi.program.program import Program, trace
 
-# What the description says about friction and drives, all of which takes torque.
+# What the description says about friction and drives, all of which need torque.
 _TERMS = ("rotor", "viscous", "coulomb", "offset")
 _INPUTS = ("q", "qd", "qdd", "qddd")
 
@@ -66,7 +66,7 @@ def slope_program(program: Program) -> Program:
 
 @dataclass(frozen=True, eq=False)
 class TorqueRows:
-    """tau_j / limit_j at samples; `lower` and `upper` are -1 and 1, or less where they had to be tightened."""
+    """tau_j / limit_j at samples; `lower` and `upper` are -1 and 1, or closer to zero where they had to be tightened."""
 
     robot: Robot
     limit: np.ndarray
@@ -90,7 +90,7 @@ class TorqueRows:
 
     @property
     def groups(self) -> np.ndarray:
-        """Each joint is looked at."""
+        """Each joint is considered."""
         return np.arange(len(self.limit))
 
     def values(self, *states: np.ndarray) -> np.ndarray:

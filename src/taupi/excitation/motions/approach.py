@@ -1,4 +1,4 @@
-"""The way from where a robot stands to where its motion begins."""
+"""The path from where a robot is to where its motion begins."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def start_posture(robot: Robot, start: Any, limits: MotionLimits) -> np.ndarray 
 def approached(
     motion: BoundedMotion, start: np.ndarray | None, limits: MotionLimits, periods: int = 1
 ) -> BoundedMotion:
-    """Return a motion, repeated, with a slow straight way before it from where the robot stands."""
+    """Return a motion, repeated, with a slow straight approach before it from where the robot is."""
     parts = [motion] * periods
     if start is not None:
         first = motion(0.0).q

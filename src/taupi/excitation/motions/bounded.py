@@ -1,4 +1,4 @@
-"""Motions whose derivatives are bounded for all times: what limits and clearance are proven with."""
+"""Motions whose derivatives are bounded for all times: the basis of proofs of limits and clearance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from taupi.simulation.references import BSpline, MinimumJerk, Motion, Piecewise,
 _PARTS = 16
 # Samples per harmonic of the bound of a Fourier series: 1 / cos(pi / 64) is 1.0012.
 _DENSITY = 64
-# What rounding may take from a bound, as a share of the largest term.
+# How much rounding may reduce a bound, as a share of the largest term.
 _ROUNDING = 1e-12
 
 
@@ -63,7 +63,7 @@ class SplineMotion(_Bounded, BSpline):
 
 @dataclass(frozen=True, eq=False)
 class StraightMotion(_Bounded, MinimumJerk):
-    """Straight ways from point to point with bounds, see `taupi.MinimumJerk`."""
+    """Straight paths from point to point with bounds, see `taupi.MinimumJerk`."""
 
     @property
     def duration(self) -> float:
@@ -104,7 +104,7 @@ class FourierMotion(_Bounded, Sinusoids):
 
 @dataclass(frozen=True, eq=False)
 class JoinedMotion(_Bounded):
-    """Motions one after the other, each at rest where it begins and ends."""
+    """Motions in sequence, each at rest at its beginning and end."""
 
     parts: tuple[BoundedMotion, ...]
 
@@ -191,7 +191,7 @@ def slowed(motion: BoundedMotion, speed: float) -> BoundedMotion:
 def piecewise_extent(motion: Piecewise, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the largest of the Bernstein coefficients of a derivative: the polynomials stay between them.
 
-    Each piece is cut into parts first, by which the hull gets tight (de Casteljau).
+    Each piece is cut into parts first, which makes the hull tight (de Casteljau).
     """
     coefficients, length = motion.coefficients, np.diff(motion.breaks)
     coefficients = coefficients if spread is None else coefficients @ spread.T

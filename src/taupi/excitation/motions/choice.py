@@ -1,4 +1,4 @@
-"""The family of motions that settings ask for, within what an elastic robot can withstand."""
+"""The family of motions that the settings specify, within what an elastic robot allows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _POSTURES = 500
 
 
 def lowest_resonance(robot: Robot, lower: np.ndarray, upper: np.ndarray) -> float | None:
-    """Return the lowest frequency (Hz) at which links swing on their springs with motors held, None without springs.
+    """Return the lowest frequency (Hz) at which links oscillate on their springs with motors held, None without springs.
 
     The least eigenvalue of M^-1 K among random postures between `lower` and `upper` (n,), rigid joints held still.
     """
@@ -39,7 +39,7 @@ def lowest_resonance(robot: Robot, lower: np.ndarray, upper: np.ndarray) -> floa
 
 
 def choose_family(course: Course, resonance_hz: float | None = None) -> tuple[Family, tuple[str, ...]]:
-    """Return the family of motions, and what has to be said about it."""
+    """Return the family of motions, and notes on it."""
     most = None if resonance_hz is None else RESONANCE_SHARE * resonance_hz
     _refuse_both(course)
     spline = course.motion == "bspline"

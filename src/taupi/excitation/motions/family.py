@@ -1,4 +1,4 @@
-"""What a family of motions is."""
+"""The interface of a family of motions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Family(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its name."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class Family(Protocol):
 
     @property
     def content_hz(self) -> float:
-        """About the highest frequency that it holds."""
+        """About the highest frequency that it contains."""
         ...
 
     def sampled(self, times: np.ndarray, order: int) -> np.ndarray:

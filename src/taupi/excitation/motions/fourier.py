@@ -1,4 +1,4 @@
-"""Fourier series as a family: one period, at rest where it begins and ends."""
+"""Fourier series as a family: one period, at rest at its beginning and end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_HARMONICS = 2
 class FourierSeries:
     """q = q0 + sum_h a_h sin(h w t) + b_h cos(h w t), h = 1 ... `harmonics`, w = 2 pi / `duration` (Swevers et al. 1997).
 
-    qd = qdd = 0 at t = 0 by sum h a_h = sum h^2 b_h = 0, which the coefficients have built in: they are coordinates of the null
+    qd = qdd = 0 at t = 0 because sum h a_h = sum h^2 b_h = 0, built into the coefficients: they are coordinates of the null
     space of these two equations.
     """
 
@@ -33,7 +33,7 @@ class FourierSeries:
 
     @property
     def share(self) -> float:
-        """What sampled limits are multiplied with so that they hold between samples (Ehlich & Zeller 1964)."""
+        """The factor on sampled limits that makes them hold between samples (Ehlich & Zeller 1964)."""
         return math.cos(math.pi / _DENSITY)
 
     @property
@@ -74,7 +74,7 @@ class FourierSeries:
         return self.sampled(np.arange(count) * (self.duration / count), order)
 
     def random(self, n: int, rng: np.random.Generator) -> np.ndarray:
-        """Return random coefficients (count, n): normal, those of a harmonic h divided by h, so that speeds are alike."""
+        """Return random coefficients (count, n): normal, those of a harmonic h divided by h, so that speeds are similar."""
         h = np.arange(1.0, self.harmonics + 1)
         size = np.concatenate([[0.0], 1 / h, 1 / h])
         return self._rest.T @ (size[:, None] * rng.standard_normal((len(size), n)))

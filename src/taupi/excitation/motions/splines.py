@@ -12,7 +12,7 @@ import numpy as np
 from taupi.excitation.motions.bounded import SplineMotion
 
 DEGREE = 5
-# At rest at both ends three control points each are equal, and something has to be left to move.
+# To be at rest, three control points are equal at each end, and some must be left free to move.
 LEAST_POINTS = 12
 # Control points per second by default, besides those of the ends.
 POINTS_PER_SECOND = 2.5
@@ -28,7 +28,7 @@ def usual_points(duration: float) -> int:
 
 
 def points_of_bandwidth(bandwidth_hz: float, duration: float) -> int:
-    """Return the number of control points whose content is up to a frequency: m - 5 = 2 T f.
+    """Return the number of control points for content up to a frequency: m - 5 = 2 T f.
 
     >>> points_of_bandwidth(1.25, 10.0)
     30
@@ -41,7 +41,7 @@ class Splines:
     """B-splines of `points` control points per coordinate, the first three equal and the last three equal.
 
     So qd = qdd = 0 at both ends. `closed` makes the ends the same, so that the motion repeats. A derivative of a B-spline is a
-    B-spline, and its control points hold it in their hull; knots inserted into each span, which becomes `refine` spans, bring the
+    B-spline, which lies in the hull of its control points; inserted knots, which make `refine` spans of each span, bring the
     hull close to the curve.
     """
 
@@ -59,7 +59,7 @@ class Splines:
 
     @property
     def content_hz(self) -> float:
-        """About the highest frequency that it holds: half the rate of its control points."""
+        """About the highest frequency that it contains: half the rate of its control points."""
         return (self.points - DEGREE) / (2 * self.duration)
 
     @property

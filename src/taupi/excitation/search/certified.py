@@ -1,4 +1,4 @@
-"""A motion that is found and proven: where a proof fails, rows are tightened by what is missing, and the search goes on."""
+"""A motion that is found and proven: if a proof fails, rows are tightened by what is missing, and the search continues."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from taupi.excitation.search.problem import DesignProblem
 from taupi.excitation.search.starts import Candidate, improved
 
 _ROUNDS = 3
-# What is tightened, is tightened by a little more than is missing.
+# Rows are tightened by slightly more than what is missing.
 _MORE = 1.1
 _SHARES = (0.97, 0.92, 0.85, 0.7, 0.5)
 
@@ -26,7 +26,7 @@ Prove = Callable[[np.ndarray], Proofs]
 
 @dataclass(frozen=True, eq=False)
 class Proven:
-    """A candidate with its proofs, by what they are about."""
+    """A candidate with its proofs, by quantity."""
 
     candidate: Candidate
     proofs: Proofs
@@ -51,7 +51,7 @@ def proven(problem: DesignProblem, candidate: Candidate, prove: Prove, stop: Sto
 
 
 def _drawn_in(problem: DesignProblem, last: Proven, prove: Prove) -> Proven:
-    """Return the motion drawn towards the middle of all ranges as far as it takes, where that helps."""
+    """Return the motion pulled towards the middle of all ranges as far as needed, if that helps."""
     centre = problem.linear.centre
     for share in _SHARES:
         x = centre + share * (last.candidate.x - centre)
@@ -73,5 +73,5 @@ def _tightened(rows: SampledRows, proofs: Proofs) -> SampledRows:
 
 
 def failures(several: Sequence[Proven]) -> list[str]:
-    """Return a sentence for each proof that failed, of the candidate that came nearest."""
+    """Return a sentence for each failed proof of the candidate that came closest."""
     return [proof.sentence for proof in several[0].proofs.values() if not proof.ok] if several else []

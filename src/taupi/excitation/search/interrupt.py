@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish to stop: the first one ends the search with what there is, the second one ends the program."""
+"""Ctrl-C as a request to stop: the first one ends the search with the best so far, the second one ends the program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from taupi.excitation.search.ipopt import Stop
 
 @contextmanager
 def stopped_by_user(stop: Stop) -> Iterator[None]:
-    """Let Ctrl-C set `stop` while the block runs; elsewhere than in the main thread nothing changes."""
+    """Let Ctrl-C set `stop` while the block runs; outside the main thread nothing changes."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

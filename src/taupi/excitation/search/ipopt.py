@@ -1,4 +1,4 @@
-"""IPOPT, as CasADi brings it, on a design problem: an objective and rows from Python, derivatives included."""
+"""IPOPT, from CasADi, on a design problem: an objective and rows from Python, with derivatives."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import numpy as np
 from taupi.excitation.search.lazy_rows import KEPT, LazyRows
 from taupi.excitation.search.problem import DesignProblem
 
-# By how much linear rows may be exceeded by an iterate that counts; it is drawn inside afterwards.
+# How much a valid iterate may exceed linear rows; it is pulled inside afterwards.
 _LINEAR = 1e-6
 
-# A search whose best motion has gained less than this, of phi per parameter, in this many iterations is over, if not early.
+# A search ends if its best motion has gained less than this, in phi per parameter, in this many iterations, but not early on.
 _WORTH, _PATIENCE = 5e-4, 8
 
 _OPTIONS = {
@@ -30,8 +30,8 @@ _OPTIONS = {
     "ipopt.acceptable_tol": 1e-2,
     "ipopt.acceptable_iter": 6,
     "ipopt.acceptable_obj_change_tol": 2e-4,
-    # Rows have limits of size one, so that scaling and permuting the linear systems, and refining their solutions, is most of an
-    # iteration's time for nothing: without it an iteration takes 0.6 of the time, and searches end as far down.
+    # Rows have limits of size one, so scaling and permuting the linear systems, and refining their solutions, takes most of an
+    # iteration's time for nothing: without it an iteration takes 0.6 of the time, and results are as good.
     "ipopt.fast_step_computation": "yes",
     "ipopt.mumps_permuting_scaling": 0,
     "ipopt.mumps_scaling": 0,
@@ -39,7 +39,7 @@ _OPTIONS = {
 
 
 class Stop:
-    """Whether to stop: after a deadline (of `time.monotonic`), or when somebody has asked to."""
+    """Whether to stop: after a deadline (of `time.monotonic`), or on request."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self.deadline = None if seconds is None else time.monotonic() + seconds
@@ -51,7 +51,7 @@ class Stop:
 
     @property
     def left(self) -> float:
-        """Seconds until the deadline, a long time where there is none."""
+        """Seconds until the deadline, a long time if there is none."""
         return 1e6 if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
 
 
@@ -66,7 +66,7 @@ class Outcome:
 
 
 class _Function(cs.Callback):
-    """A vector function of x and its Jacobian, both from Python; `pattern` is where the latter is not zero, column by column."""
+    """A vector function of x and its Jacobian, both from Python; `pattern` has the nonzeros of the latter, column by column."""
 
     def __init__(
         self,
@@ -195,7 +195,7 @@ def minimise(
 ) -> Outcome:
     """Return the best that IPOPT finds from x within the linear rows and the lazy rows that are watched.
 
-    After `least` iterations it ends where little is gained any more, after `iterations` in any case.
+    After `least` iterations it ends when little more is gained, after `iterations` in any case.
     """
     size, linear = problem.size, problem.linear
     watched = [rows for rows in lazy if len(rows)]

@@ -1,4 +1,4 @@
-"""Rows at samples that are watched only where a motion has come near to a limit."""
+"""Rows at samples that are watched only where a motion has come near a limit."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from taupi.excitation.search.problem import DesignProblem, Sampler
 
 # How far beyond a limit a row may be and still count as kept: IPOPT's own tolerance, with room.
 KEPT = 1e-5
-# Rows that are watched are forgotten where they are this many times as far from their limit as those that are added.
+# Watched rows are dropped when they are this many times as far from their limit as those that are added.
 _FAR = 1.5
 _BESIDE = 2  # samples
 
@@ -27,7 +27,7 @@ class LazyRows:
         self.samples = self.which = np.zeros(0, dtype=int)
 
     def with_rows(self, rows: SampledRows) -> LazyRows:
-        """Return the same places watched, of rows with other limits."""
+        """Return rows with other limits, watched at the same places."""
         result = copy.copy(self)
         result.rows = rows
         return result
@@ -50,7 +50,7 @@ class LazyRows:
         return self.rows.values(*self._sampler.states(x))
 
     def excess(self, x: np.ndarray) -> float:
-        """Return by how much the worst of all rows is exceeded; negative inside."""
+        """Return how much the worst of all rows exceeds its limit; negative inside."""
         value = self.all_values(x)
         return float(np.maximum(value - self.rows.upper, self.rows.lower - value).max())
 
@@ -59,14 +59,14 @@ class LazyRows:
         return self.excess(x) <= self.rows.tolerance
 
     def watch(self, x: np.ndarray) -> bool:
-        """Watch every row that is near its limit, forget those that are far from it, and return whether one is beyond it."""
+        """Watch every row near its limit, drop those that are far from it, and return whether one is beyond it."""
         value = self.all_values(x)
         over = np.maximum(value - self.rows.upper, self.rows.lower - value)
         if over.max() <= self.rows.tolerance:
             return False
         peaks = _peaks(over) & self._foremost(over)
         near = (over > -self.rows.band) & peaks
-        # What is beyond its limit will come near it somewhat earlier and later once it is pushed back.
+        # A row that is pushed back inside its limit will come near it slightly earlier and later.
         late, place = np.nonzero(peaks & (over > 0))
         for step in (-_BESIDE, _BESIDE):
             near[np.clip(late + step, 0, len(over) - 1), place] = True
@@ -75,7 +75,7 @@ class LazyRows:
         return True
 
     def _foremost(self, over: np.ndarray) -> np.ndarray:
-        """Return where values (N, p) are the largest of their group: the others follow where it is pushed back."""
+        """Return where values (N, p) are the largest of their group: the others follow when it is pushed back."""
         starts = np.flatnonzero(np.diff(self.rows.groups, prepend=-1))
         sizes = np.diff(starts, append=over.shape[1])
         return np.asarray(over >= np.repeat(np.maximum.reduceat(over, starts, axis=1), sizes, axis=1))
@@ -100,6 +100,6 @@ class LazyRows:
 
 
 def _peaks(over: np.ndarray) -> np.ndarray:
-    """Return where values (N, p) are no smaller than before and after: what comes nearest to a limit for a while."""
+    """Return where values (N, p) are no smaller than before and after: the local maxima."""
     padded = np.pad(over, ((1, 1), (0, 0)), constant_values=-np.inf)
     return (over >= padded[:-2]) & (over >= padded[2:])

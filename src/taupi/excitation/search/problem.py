@@ -13,7 +13,7 @@ from taupi.excitation.limits.linear_rows import LinearRows
 from taupi.excitation.limits.sampled_rows import SampledRows
 from taupi.excitation.motions.family import Family
 
-# Stands for an infinite criterion, of a motion that leaves parameters unseen, so that a line search comes back.
+# Replaces an infinite criterion, of a motion that does not show all parameters, so that a line search turns back.
 UNSEEN = 1e6
 
 
@@ -23,7 +23,7 @@ class Sampler:
     def __init__(self, family: Family, n: int, times: np.ndarray, orders: Sequence[int]) -> None:
         self.shape = (family.count, n)
         self.bases = [family.sampled(times, order) for order in orders]
-        # Which coefficients act at each time: of a B-spline, few.
+        # Which coefficients act at each time: few, for a B-spline.
         self.acting = sum(np.abs(b) for b in self.bases) > 1e-14
 
     def states(self, x: np.ndarray) -> list[np.ndarray]:
@@ -63,7 +63,7 @@ class DesignProblem:
         return self.family.count * self.n
 
     def states(self, x: np.ndarray) -> list[np.ndarray]:
-        """Return q, qd, qdd (N, n) at the samples that count."""
+        """Return q, qd, qdd (N, n) at the samples of the criterion."""
         return self._sampler.states(x)
 
     def matrix(self, x: np.ndarray) -> np.ndarray:

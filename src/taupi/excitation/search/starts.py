@@ -1,4 +1,4 @@
-"""Several starts, each improved with rows that are watched only where they matter."""
+"""Several starts, each improved with rows that are watched only when they matter."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from taupi.excitation.search.ipopt import Stop, minimise
 from taupi.excitation.search.lazy_rows import LazyRows
 from taupi.excitation.search.problem import DesignProblem
 
-# Of a start that is only to be compared with others: what is left to gain after this many iterations is a few percent.
+# Iterations of a start that is only compared with others: only a few percent can be gained after that.
 _ROUGH = 30
 _ITERATIONS = 80
 # The rounds in which rows are added, and the iterations of each: more rows come anyway.
 _ROUNDS, _EACH, _LEAST = 8, 35, 24
-# A motion within all rows this near, in phi per parameter, to the best one within those that are watched is good enough.
+# A motion within all rows is good enough if it is this close, in phi per parameter, to the best one within the watched rows.
 _NEAR = 8e-3
 # How far from a motion within all rows towards one that is not.
 _SHARES = (0.99, 0.98, 0.96, 0.93, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1)
@@ -24,7 +24,7 @@ _SHARES = (0.99, 0.98, 0.96, 0.93, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2,
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A motion that was found: its coefficients, its criterion, whether every sampled row holds, and what it took.
+    """A motion that was found: its coefficients, its criterion, whether every sampled row holds, and the effort.
 
     `watched` are the rows that the search has learned to watch.
     """
@@ -43,7 +43,7 @@ class Candidate:
 
 
 def rough(problem: DesignProblem, x: np.ndarray, stop: Stop) -> Candidate:
-    """Return a motion from x within the linear rows alone, improved as far as it takes to tell a good start from a bad one."""
+    """Return a motion from x within only the linear rows, improved just enough to separate good starts from bad ones."""
     outcome = minimise(problem, x, (), _ROUGH, stop)
     return Candidate(outcome.x, outcome.phi, not problem.sampled, outcome.iterations, 1)
 

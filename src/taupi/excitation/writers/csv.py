@@ -1,4 +1,4 @@
-"""CSV: time, q, qd, qdd and, where the robot has masses, tau of each joint, as `taupi.read_log` reads it."""
+"""CSV: time, q, qd, qdd and, if the robot has masses, tau of each joint, as `taupi.read_log` reads it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FILE = "excitation.csv"
 
 
 def write(samples: Samples, folder: Path) -> None:
-    """Write the motion, and the torque that the description's parameters and friction say it takes."""
+    """Write the motion, and the torque that it needs according to the description's parameters and friction."""
     time, motion = samples.at(samples.rate_hz)
     tau = described_torque(samples, motion)
     signals = {"q": motion.q, "qd": motion.qd, "qdd": motion.qdd} | ({} if tau is None else {"tau": tau})
@@ -25,7 +25,7 @@ def write(samples: Samples, folder: Path) -> None:
 
 
 def described_torque(samples: Samples, motion: Motion) -> np.ndarray | None:
-    """Return the torque (N, n) of a motion by the description, None where it states no masses."""
+    """Return the torque (N, n) of a motion from the description, None if it states no masses."""
     if not np.any(samples.robot.parameters.values):
         return None
     torque = inverse_dynamics(samples.robot, terms=described_terms(smooth=False)).compile("numpy")

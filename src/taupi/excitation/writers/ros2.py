@@ -38,5 +38,5 @@ def trajectory_lines(samples: Samples) -> list[str]:
 
 
 def _row(values: np.ndarray) -> str:
-    """Return numbers in the form that every YAML reader takes for one: 1.0e-05, not 1e-05."""
+    """Return numbers in a form that every YAML reader accepts as a number: 1.0e-05, not 1e-05."""
     return "[" + ", ".join(f"{float(v) + 0.0:.12e}" for v in values) + "]"

@@ -17,7 +17,7 @@ ACTION = "/joint_trajectory_controller/follow_joint_trajectory control_msgs/acti
 
 
 def write(samples: Samples, folder: Path) -> None:
-    """Write one goal: its trajectory, as `ros2` has it, and tolerances that are those of the controller."""
+    """Write one goal: its trajectory, as in `ros2`, and the tolerances of the controller."""
     lines = [
         f'# ros2 action send_goal {ACTION} "$(cat {FILE})"',
         "trajectory:",

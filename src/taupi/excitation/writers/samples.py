@@ -17,8 +17,8 @@ from taupi.simulation.references import Motion
 class Samples:
     """A `motion` over `duration` (s) of a `robot`, run at `speed` times its own: q(s t), s qd(s t), s^2 qdd(s t).
 
-    A slower motion visits the same positions, so what it keeps clear of and the torque of gravity stay the same. `rate_hz` is
-    that of formats which leave it open.
+    A slower motion visits the same positions, so its clearance and the torque of gravity stay the same. `rate_hz` is
+    the rate for formats that have none of their own.
     """
 
     motion: Callable[[np.ndarray], Any]
@@ -33,13 +33,13 @@ class Samples:
         return self.duration / self.speed
 
     def at(self, rate_hz: float) -> tuple[np.ndarray, Motion]:
-        """Return times (N,) from 0 to the end, at a rate or a little above, and q, qd, qdd (N, n) then."""
+        """Return times (N,) from 0 to the end, at a rate or slightly above, and q, qd, qdd (N, n) at these times."""
         count = max(1, int(np.ceil(self.length * rate_hz * (1 - 1e-12))))
         times = np.linspace(0.0, self.length, count + 1)
         return times, self._scaled(times)
 
     def ticks(self, period: float) -> tuple[np.ndarray, Motion]:
-        """Return times (N,) that are whole multiples of a period (s), until the motion is over, and q, qd, qdd (N, n) then."""
+        """Return times (N,) at whole multiples of a period (s), until the motion ends, and q, qd, qdd (N, n) at these times."""
         count = int(np.ceil(self.length / period * (1 - 1e-12)))
         times = period * np.arange(count + 1)
         return times, self._scaled(np.minimum(times, self.length))
@@ -50,7 +50,7 @@ class Samples:
 
 
 def require_joints(robot: Robot, count: int | None, name: str) -> None:
-    """Refuse a robot that a format does not suit, which is for arms with `count` joints."""
+    """Refuse a robot that does not suit a format, which is for arms with `count` joints."""
     if count is not None and robot.n != count:
         raise TaupiError(
             f"The format {name!r} is for arms with {count} joints, {robot.name} has {robot.n}.",

@@ -13,9 +13,9 @@ FILE = "excitation.script"
 JOINTS = 6
 # s: the control period of the CB3, and four of the e-Series: the program runs on both.
 PERIOD = 0.008
-# s and 1, of servoj: how far it looks ahead to smooth the way, and its gain.
+# s and 1, of servoj: how far it looks ahead to smooth the path, and its gain.
 LOOKAHEAD, GAIN = 0.05, 500
-# rad/s and rad/s^2: the way to the start.
+# rad/s and rad/s^2: the move to the start.
 APPROACH_SPEED, APPROACH_ACCELERATION = 0.3, 0.5
 
 
@@ -25,7 +25,7 @@ def write(samples: Samples, folder: Path) -> None:
     settings = f"t={PERIOD:g}, lookahead_time={LOOKAHEAD:g}, gain={GAIN}"
     lines = [
         f"# {len(time)} positions, {PERIOD:g} s apart: {samples.length:.4g} s, at {samples.speed:g} of the speed of the design.",
-        "# Limits and clearance hold from the first of them on. The way to it, by movej, is not checked: see that it is free.",
+        "# Limits and clearance hold from the first position on. The move to it, by movej, is not checked: keep it clear.",
         "def excitation():",
         f"  movej({_row(motion.q[0])}, a={APPROACH_ACCELERATION:g}, v={APPROACH_SPEED:g})",
         *(f"  servoj({_row(q)}, {settings})" for q in motion.q),

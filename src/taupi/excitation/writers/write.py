@@ -30,7 +30,7 @@ def write(
     """Write a `motion` of a `robot` to a `folder`, in each of `formats`: all files appear, or none.
 
     `speed` scales time exactly: 0.3 takes 1/0.3 of the time along the same positions. `rate_hz` is that of the rows of CSV, NPZ
-    and ROS 2; URScript and Franka have their own. Files that are there already are replaced only with `force`.
+    and ROS 2; URScript and Franka have their own. Existing files are replaced only with `force`.
     """
     samples = samples_of(motion, robot, speed, rate_hz)
     names = checked_formats(formats, robot)

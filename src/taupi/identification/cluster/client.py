@@ -1,4 +1,4 @@
-"""The client of a Dask cluster: found and checked, and what is wrong with it in one sentence."""
+"""The client of a Dask cluster: found and checked, with one sentence about what is wrong with it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 from taupi.errors import Argument, TaupiError, shown, warn
 from taupi.version import __version__
 
-# A cluster may still be starting its workers, which are waited for so long, s.
+# How long to wait for the workers of a cluster that is still starting, s.
 _PATIENCE_S = 60.0
-# A scheduler that does not answer for so long, s, is not there.
+# A scheduler that has not answered after this time, s, counts as missing.
 _CONNECT_S = 20.0
 
 CLUSTER_EXTRA = "pip install 'taupi[cluster]'"
@@ -32,7 +32,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> str:
-    """Return what the last bits of a sum depend on: the processor, and the library for matrices with the kernels it chose."""
+    """Return what the last bits of a sum depend on: the processor, and the matrix library with the kernels it chose."""
     from taupi.threads import blas_libraries
 
     info = Path("/proc/cpuinfo")
@@ -42,7 +42,7 @@ def machine() -> str:
 
 
 def machines(client: Any) -> set[str]:
-    """Return the kinds of machines on which the workers run that are there now."""
+    """Return the kinds of machines on which the present workers run."""
     return set(client.run(machine).values())
 
 
@@ -60,7 +60,7 @@ def distributed() -> Any:
 
 @contextmanager
 def connected(client: Any) -> Iterator[Any]:
-    """Yield a Dask client, checked; an address is connected to, and left again at the end."""
+    """Yield a checked Dask client; the connection to an address is closed at the end."""
     module = distributed()
     if isinstance(client, str | os.PathLike):
         with _connection(module, client) as own:
@@ -78,7 +78,7 @@ def connected(client: Any) -> Iterator[Any]:
 
 
 def _connection(module: Any, place: str | os.PathLike[str]) -> Any:
-    """Return a client of the scheduler at an address, or of one that wrote a file that says where it is."""
+    """Return a client of the scheduler at an address, or of the scheduler that wrote its address to a file."""
     address = str(place)
     is_file = isinstance(place, os.PathLike) or address.endswith(".json")
     if is_file and not Path(address).is_file():
@@ -93,7 +93,7 @@ def _connection(module: Any, place: str | os.PathLike[str]) -> Any:
 
 
 def _warn_of_open_port(address: str) -> None:
-    """Warn of an address to which anyone in the network may send code."""
+    """Warn about an address to which anyone in the network may send code."""
     protocol, _, rest = address.rpartition("://")
     host = rest.rpartition(":")[0].strip("[]") or rest
     if protocol in ("", "tcp") and host not in ("localhost", "::1") and not host.startswith("127."):

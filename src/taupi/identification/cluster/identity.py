@@ -1,4 +1,4 @@
-"""Which log it is, without reading it: for tasks and stored pieces."""
+"""The identity of a log, without reading it: for tasks and stored pieces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from taupi.signals.read import LogLike
 
 
 def identity_of(log: LogLike) -> str:
-    """Return a hash of a log's numbers, or of what tells a file from others: address, size, time or tag of the last change."""
+    """Return a hash of a log's numbers, or of what identifies a file: address, size, time or tag of the last change."""
     digest = hashlib.sha256()
     if isinstance(log, Log):
         facts = (log.names, log.notes, log.source, log.filtering, log.known_torque)
@@ -27,7 +27,7 @@ def identity_of(log: LogLike) -> str:
 
 
 def on_workers(log: LogLike) -> LogLike:
-    """Return a log as other machines find it: the absolute path of a local file, an address that does not show its secrets."""
+    """Return a log as other machines find it: the absolute path of a local file, or an address without its secrets."""
     if isinstance(log, Log):
         return log
     address = address_of(log)

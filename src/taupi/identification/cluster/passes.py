@@ -1,7 +1,7 @@
 """Passes over logs by the workers of a Dask cluster: a task for each log, merged in the order of the logs.
 
 The result does not depend on the number of workers, on their speed or on their deaths: a task is a function of a log and a plan,
-lost ones are computed again, and pieces are put together by the index of their log, never as they arrive.
+lost ones are computed again, and pieces are put together by the index of their log, never in the order in which they arrive.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from taupi.signals.log import Log
 from taupi.signals.read import LogLike
 from taupi.threads import keep_freed_memory, return_free_memory
 
-# A result that is ready is fetched within so long, s; one that a dying worker took with it is computed anew.
+# Time limit for fetching a finished result, s; a result lost with a dying worker is computed again.
 _FETCH_S = 60.0
-# What became of a task without a result: it went with a worker, or too many workers died of it.
+# Why a task has no result: it was lost with a worker, or it killed too many workers.
 _LOST, _KILLED = object(), object()
-# The first attempt at a log that is alone, in keys.
+# The number, in keys, of the first attempt at a log on its own.
 _ALONE = 1000
 
 
 class ClusterPasses:
-    """Passes over logs by the workers of a cluster. The logs are opened here only if somebody asks for their recordings."""
+    """Passes over logs by the workers of a cluster. The logs are opened here only if their recordings are needed."""
 
     def __init__(self, client: Any, opened: OpenedLogs, store: PieceStore | None, skip_bad: bool) -> None:
         self._client, self._store, self._skip_bad = client, store, skip_bad
@@ -55,7 +55,7 @@ class ClusterPasses:
         return OnDemand(len(logs), lambda k: plan.recording(logs[k]))
 
     def pieces(self, plan: Plan) -> list[Piece]:
-        """Return the pieces of all logs by a plan, in the order of the logs."""
+        """Return the pieces of all logs according to a plan, in the order of the logs."""
         self._plan = plan
         identities = [identity_of(log) for log in self.logs]
         before = machines(self._client)
@@ -70,7 +70,7 @@ class ClusterPasses:
         return [_with_path(piece, log).at(k).of_many(len(good)) for k, (log, piece) in enumerate(good)]
 
     def _outcomes(self, plan: Plan, identities: Sequence[str]) -> list[Piece | TaupiError]:
-        """Return the piece of each log, or the error that its task ended with: those stored before, and new ones."""
+        """Return the piece of each log, stored or new, or the error that its task ended with."""
         results: dict[int, Piece | TaupiError] = {}
         if self._store is not None:
             results |= self._store.read_all(plan, identities)
@@ -80,7 +80,7 @@ class ClusterPasses:
         shipped = self._client.submit(_itself, plan, key=f"taupi-plan-{plan.fingerprint}-{call}", pure=False)
 
         def submitted(k: int, attempt: int) -> Any:
-            # The key says what is computed, so that a task that is lost is the same again.
+            # The key describes what is computed, so that a lost task is repeated under the same key.
             key = f"taupi-piece-{plan.fingerprint}-{identities[k]}-{k}-{call}-{attempt}"
             return self._client.submit(piece_task, on_workers(self.logs[k]), shipped, key=key)
 
@@ -93,7 +93,7 @@ class ClusterPasses:
             count(1)
 
         with counted("logs", len(missing)) as count:
-            # A worker that dies may have had other logs in its hands, which are not to blame: now each is alone.
+            # A worker that died may have had other logs as well, which are not to blame: now each log runs on its own.
             for k in self._kept(missing, submitted, keep):
                 if self._kept([k], submitted, keep, first=_ALONE):
                     keep(k, _deadly(log_name(self.logs[k])))
@@ -106,14 +106,14 @@ class ClusterPasses:
         keep: Callable[[int, Piece | TaupiError], object],
         first: int = 0,
     ) -> list[int]:
-        """Hand the outcome of the task of each log to `keep`, as they come; return the logs whose workers died too often.
+        """Pass the outcome of each log's task to `keep` as it arrives; return the logs whose workers died too often.
 
-        `submitted` starts the task of a log, which has the number of the attempt in its key; the `first` has that number.
+        `submitted` starts the task of a log, with the number of the attempt in its key; attempts are counted from `first`.
         """
         from dask.distributed import as_completed
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # logs in memory are large, and have to travel
+            warnings.simplefilter("ignore", UserWarning)  # logs in memory are large, and have to be sent
             futures = {submitted(k, first): (k, first) for k in logs}
         completed, killed = as_completed(list(futures)), list[int]()
         try:
@@ -135,7 +135,7 @@ class ClusterPasses:
 
 
 def _itself(plan: Plan) -> Plan:
-    """Return the plan: a task of its own, so that it travels once to each worker, and again if all who had it have died."""
+    """Return the plan as a separate task, so that it is sent once to each worker, and again if all workers that had it died."""
     return plan
 
 
@@ -149,9 +149,9 @@ def piece_task(log: LogLike, plan: Plan) -> Piece:
 
 
 def _outcome(future: Any) -> Any:
-    """Return the result of a task, the error that it ended with if that is one of the user's input, or what became of it.
+    """Return the result of a task, or its error if the user's input caused it, or why there is no result.
 
-    It is lost if it does not come: the worker that had it died before it could be fetched, and nobody computes it again.
+    A result that does not arrive is lost: the worker that had it died before it was fetched, and no other worker computes it.
     """
     from dask.distributed import CancelledError, KilledWorker
 

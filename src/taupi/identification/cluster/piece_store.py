@@ -1,4 +1,4 @@
-"""Pieces kept in a folder, so that a fit that was interrupted goes on where it was."""
+"""Pieces stored in a folder, so that an interrupted fit continues where it stopped."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from taupi.signals.formats.sources import address_of, file_system, shown_address
 
 
 class PieceStore:
-    """A folder of pieces, one file each, named by the plan that made it and by the log: what belongs to others is never read.
+    """A folder of pieces, one file each, named after its plan and its log, so that pieces of other fits are never read.
 
     The folder may be an address, such as s3://bucket/pieces. A piece appears complete or not at all.
     """
@@ -42,7 +42,7 @@ class PieceStore:
             ) from None
 
     def read_all(self, plan: Plan, identities: Sequence[str]) -> dict[int, Piece]:
-        """Return the pieces that are there, by the index of their log; a damaged one is as good as none."""
+        """Return the pieces that exist, by the index of their log; a damaged one counts as missing."""
         stored, result = self._stored(), {}
         for k, identity in enumerate(identities):
             name = _name(plan, identity)

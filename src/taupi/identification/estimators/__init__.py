@@ -70,7 +70,7 @@ def resolve_estimator(estimator: EstimatorLike) -> Estimator | LogEstimator:
 def with_knowledge(
     estimator: EstimatorLike, bounds: BoundsLike = None, prior_weight: float | None = None
 ) -> Estimator | LogEstimator:
-    """Return the estimator within `bounds` of links, and with this weight of the prior; one that cannot use them is refused."""
+    """Return the estimator with `bounds` on links and this weight of the prior; refuse an estimator that cannot use them."""
     resolved = resolve_estimator(estimator)
     for name, value in (
         ("bounds", _checked_bounds(bounds)),

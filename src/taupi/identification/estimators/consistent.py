@@ -1,4 +1,4 @@
-"""Weighted least squares among robots that can exist: the default estimator."""
+"""Weighted least squares over physically possible robots: the default estimator."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from taupi.identification.results.uncertainty import loss_significance
 from taupi.identification.results.verdict import percent
 
 _FRICTION = ("viscous", "coulomb")
-# Friction that has a smaller share of a joint's torque is not worth leaving the robots that can exist.
+# Friction with a smaller share of a joint's torque does not justify parameters that are physically impossible.
 _VISIBLE = 0.002
 
 
 def consistent_values(problem: Problem) -> np.ndarray:
-    """Return the base parameters of the default estimator: a first fit, which another one follows.
+    """Return the base parameters of the default estimator: a first fit, which is followed by another one.
 
-    If no real bodies come near the logs, they are those of weighted least squares.
+    If no real bodies come near the logs, they are the parameters of weighted least squares.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TaupiWarning)
@@ -42,14 +42,14 @@ class Consistent:
     """Minimise sum |S^-1/2 (Y_b B pi - tau)|^2 over links and rotors that real bodies can have, and friction that dissipates.
 
     If real bodies can have the parameters of weighted least squares, the result is that of "wls". Otherwise it predicts other
-    motions better than "wls" does, because what noise and a poor motion leave open is not filled with impossible bodies.
+    motions better than "wls" does, because parameters that noise and a poor motion leave open do not become impossible bodies.
 
     There are two exceptions, both only if the logs contradict the constraints significantly. Friction may be negative, with a
-    warning, if that of its kind, viscous or dry, lies more than `significance` standard errors below zero at some joint, 2.6 by
-    default as in 99 % intervals, which few data widen, and makes up more than 0.2 % of its torque: a torque sensor beyond the
-    gear, or a drive that compensates its friction, measures that. And if the relative error of all robots that can exist is
+    warning, if friction of its kind (viscous or dry) is more than `significance` standard errors below zero at some joint, 2.6 by
+    default as in 99 % intervals (more with few data), and makes up more than 0.2 % of its torque: a torque sensor beyond the
+    gear, or a drive that compensates its friction, measures that. And if the relative error of every possible robot is
     larger than that of "wls" by as many standard errors, and by more than `size` (0.05, of the torque), the result is that of
-    "wls"; `fit.estimator` and the verdict say so. "feasible" makes no exceptions. Nor are there any within `bounds` of links, or
+    "wls"; `fit.estimator` and the verdict say so. "feasible" makes no exceptions. Nor are there any with `bounds` on links, or
     with a `prior_weight`, none by default: see "feasible".
     """
 
@@ -108,13 +108,13 @@ class Consistent:
         )
 
     def _with_negative_friction(self, problem: Problem, fit: Fit) -> tuple[Fit, str]:
-        """Return the fit, or one in which friction that is clearly negative stays so, and what to warn of."""
+        """Return the fit, or one in which clearly negative friction stays negative, and what to warn about."""
         from scipy.stats import norm, t
 
         entries = problem.base.parameters.layout.entries
         friction = [k for k, e in enumerate(entries) if e.kind in _FRICTION]
         loose = Feasible().fit_as(self.name, self._settings(), problem, [problem.names[k] for k in friction])
-        # With few degrees of freedom, wider, as confidence intervals are.
+        # Wider with few degrees of freedom, as confidence intervals are.
         least = self.significance * t.ppf(0.975, np.maximum(loose.freedom, 1.0)) / norm.ppf(0.975)
         clearly = [
             k
@@ -122,7 +122,7 @@ class Consistent:
             if loose.values[k] < -least[k] * loose.stderr[k]
             and _share_of_torque(problem, k, loose.values[k]) > _VISIBLE
         ]
-        # Where torque is measured is the same for all joints, so what holds for one holds for that kind of friction.
+        # Torque is measured in the same place at all joints, so what holds for one holds for that kind of friction at all.
         kinds = {entries[k].kind for k in clearly}
         names = [problem.names[k] for k in friction if entries[k].kind in kinds]
         if not names:

@@ -31,12 +31,12 @@ from taupi.threads import small_algebra
 
 # The strengths whose evidence is reported.
 _GRID = (0.1, 1.0, 10.0, 100.0, 1000.0)
-# Offsets may deviate by this share of what friction may: every joint has friction.
+# Offsets may deviate by this share of the deviation allowed for friction: every joint has friction.
 _OFFSET = 0.1
 
 
 class _Step(NamedTuple):
-    """Where the iteration stands: a prior, its solution, and the weights 1 / sigma of the rows that it was found with."""
+    """The state of the iteration: a prior, its solution, and the weights 1 / sigma of the rows with which it was found."""
 
     prior: EntropicPrior
     solution: EntropicSolution
@@ -48,14 +48,14 @@ class Entropic:
     """Minimise 1/2 sum |(Y_b B pi - tau) / sigma|^2 + strength sum_links D(P, P_0) + 1/2 sum_terms ((f - f_0) / s)^2.
 
     D = tr(P_0^-1 P) - log det(P_0^-1 P) - 4 is the entropic divergence of a link's pseudo-inertia P from the description's P_0
-    (Lee, Wensing & Park 2020): links stay bodies that can exist, and what the log leaves open stays as described. `strength`, 10
+    (Lee, Wensing & Park 2020): links stay physically possible, and what the log leaves open stays as described. `strength`, 10
     by default, is about the number of independent samples that the description counts for; rows count as independent samples too,
     by the bandwidth of their filter. Friction and offsets have a weak prior: s is the root mean square, over the joints, of the
-    deviation of that kind from the description, uncertainty included (`first_scales` says how it begins). It and sigma, the noise
-    of each joint and file, are taken anew from the result `iterations` times, 20 by default.
+    deviation of that kind from the description, uncertainty included (at first that of `first_scales`). It and sigma, the noise
+    of each joint and file, are updated from the result `iterations` times, 20 by default.
 
     Use it if a log is short, or leaves parameters open, and the description is good. The intervals are those of the posterior:
-    95 % of them hold the truth if descriptions are as wrong as the strength says. A note has the evidence of other strengths, and
+    95 % of them contain the truth if descriptions are as wrong as the strength says. A note has the evidence of others, and
     a warning says where the description contradicts the log.
 
     >>> import numpy as np, taupi as tp
@@ -148,7 +148,7 @@ def _posterior(problem: Problem, step: _Step) -> np.ndarray:
 
 
 def _noise(problem: Problem, step: _Step) -> Weights:
-    """Return weights from the residual: parameters take as many independent rows as the log, not the prior, determines."""
+    """Return weights from the residual: each parameter that the log, not the prior, determines uses up one independent row."""
     x = problem.base.projection @ step.prior.parameters(step.solution.z)
     solution = Solution(x, _spread(problem, step), np.zeros(len(x), dtype=bool), 1.0)
     return noise_weights(problem, solution, step.weights)
@@ -162,15 +162,15 @@ def _spread(problem: Problem, step: _Step) -> np.ndarray:
 
 
 def _freedom(problem: Problem, weights: Weights, covariance: np.ndarray) -> float:
-    """Return how many independent rows are left beside those that parameters take, at least 1."""
+    """Return how many independent rows are left after those that parameters use up, at least 1."""
     r = stack_factors(problem.factors, counted_weights(problem, weights))[:, :-1]
     return max(sum(f.independent for f in problem.factors) - float(np.sum((r @ covariance) * r)), 1.0)
 
 
 def first_scales(problem: Problem) -> np.ndarray:
-    """Return by what each parameter of a term may deviate from its prior (p,), before anything is fitted.
+    """Return how far each parameter of a term may deviate from its prior (p,), before anything is fitted.
 
-    For one joint it is the value with which the term's torque would be what the prior leaves of the joint's torque, over all
+    For one joint it is the value with which the term would explain all of the joint's torque that the prior leaves, over all
     logs, and a tenth of it for offsets, since every joint has friction. The median over joints is taken: where the description
     errs in gravity, that says nothing about friction.
     """
@@ -192,17 +192,17 @@ def first_scales(problem: Problem) -> np.ndarray:
 
 
 def _alike(problem: Problem) -> np.ndarray:
-    """Return which parameters are of one kind and unit (p, p)."""
+    """Return which pairs of parameters have the same kind and unit (p, p)."""
     standard = problem.base.standard
     kinds = [f"{e.kind} {unit}" for e, unit in zip(standard.layout.entries, standard.units, strict=True)]
     return np.equal.outer(np.array(kinds), np.array(kinds))
 
 
 def _scales(problem: Problem, step: _Step, first: np.ndarray) -> np.ndarray:
-    """Return by what parameters of terms deviate from their prior (p,): root mean square over those of one kind and unit.
+    """Return how far parameters of terms deviate from their prior (p,): root mean square over those of one kind and unit.
 
     Its uncertainty is part of a deviation, so that this is a step of expectation maximisation (Dempster, Laird & Rubin 1977):
-    what a log does not show of one joint's friction comes from that of the others. The `first` scale counts as one more
+    what a log does not show about one joint's friction comes from the other joints. The `first` scale counts as one more
     joint, since the deviations of a few may all be small by chance; friction's small parts may be.
     """
     basis, gaussian = step.prior.basis, step.prior.gaussian
@@ -214,7 +214,7 @@ def _scales(problem: Problem, step: _Step, first: np.ndarray) -> np.ndarray:
 
 
 def _is_real(problem: Problem, pi: np.ndarray) -> bool:
-    """Return whether real bodies and joints can have these parameters: friction may be negative here, as sensors say."""
+    """Return whether real bodies and joints can have these parameters; friction may be negative here, if sensors measure that."""
     return not inconsistencies(Parameters(problem.base.standard.layout, tuple(exact(float(v)) for v in pi)))
 
 

@@ -41,7 +41,7 @@ class Feasible:
     Of the pi whose sum of squares is at most 1 + `prior_weight` times the least, the one nearest to the prior is taken; this
     decides what the logs leave open. By default `prior_weight` is b / rows, by which the sum of squares of the true parameters is
     expected to exceed the least, and at most 0.01, which raises the residual by half a percent. The weights of the joints are
-    taken anew from the residual `iterations` times, 2 by default; not with a stated `prior_weight`.
+    updated from the residual `iterations` times, 2 by default; not with a stated `prior_weight`.
 
     The covariance is that of weighted least squares without constraints; `fit.notes` lists the constraints that are active.
 

@@ -110,7 +110,7 @@ class ShapedFit:
         stderr: Their standard errors (k,).
         before: The relative weighted residual at the start of the search.
         after: The relative weighted residual with the best shapes.
-        in_memory: The fitted logs, of which those that are in memory.
+        in_memory: Those of the fitted logs that are in memory.
     """
 
     fit: Fit
@@ -210,11 +210,11 @@ class _Linear:
         return y, tau, _Part(qd, recording, used * np.array(weights))
 
     def _project_out(self, v: np.ndarray) -> np.ndarray:
-        """Return v less what the linear columns explain of it."""
+        """Return v minus the part that the linear columns explain."""
         return np.asarray(v - self.q @ (self.q.T @ v))
 
     def columns(self, s: np.ndarray) -> np.ndarray:
-        """Return the weighted columns of the shapes' terms, one per term and joint, less what the linear columns explain."""
+        """Return the weighted columns of the shapes' terms, one per term and joint, minus what the linear columns explain."""
         n, columns = self.equations.robot.n, []
         for term in self.shapes(s):
             places = range(n) if isinstance(term, LinkSide) else self.equations.motors

@@ -19,10 +19,10 @@ from taupi.identification.solve import Solution, Weights
 from taupi.identification.weighting import spring_scales, weighted_least_squares
 from taupi.identification.whitening import WeightedRows, transformed_factors
 
-# For each (file, joint), the noise is taken from this many residuals, up to twice as many.
+# For each (file, joint), the noise is estimated from this many residuals, up to twice as many.
 _MOST = 100_000
 # The share of the residuals from which the noise is taken, and how many standard deviations of Gaussian noise it reaches to. With
-# the median, a joint that stands still half of the time would have the noise of its standstill, and all motion be an outlier.
+# the median, a joint that stands still half of the time would have the noise of standstill, and all motion would be an outlier.
 _CENTRAL, _REACH = 0.8, 1.2816
 
 

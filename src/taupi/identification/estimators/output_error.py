@@ -102,7 +102,7 @@ _UNUSED = ("decimate", "order", "derivatives", "threshold", "leave_out", "torque
 
 
 def _refuse_unused(inputs: FitInputs, log: Log) -> None:
-    """Refuse settings, and what the log states, that would change nothing: a fit must not claim what was not done."""
+    """Refuse settings, and data in the log, that would have no effect: a fit must not claim what was not done."""
     if log.known_torque or log.tau_known is not None:
         raise TaupiError(f"The log states a known torque, which has no meaning for {OutputError.name}.")
     default = Preparation()

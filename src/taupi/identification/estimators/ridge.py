@@ -21,7 +21,7 @@ from taupi.identification.weighting import weighted_least_squares
 from taupi.model.parameters import LINK_KINDS
 from taupi.signals.filtering.periodic import find_period
 
-# The weights that are tried: descriptions that are wrong by a hundred times the size of a link, to a hundredth of it.
+# The weights that are tried: for descriptions that are wrong by a hundred times the size of a link, down to a hundredth of it.
 _GRID = (0.0, *np.geomspace(1e-4, 1e4, 17))
 _FOLDS = 5
 
@@ -31,10 +31,10 @@ class Ridge:
     """Minimise sum |(Y_b x - tau) / sigma|^2 + weight (x - x_0)^T (B S^2 B^T)^-1 (x - x_0), rows as independent samples.
 
     S are the sizes of the standard parameters: M, M l and M l^2 of a link with the mass M and the radius of gyration l, and for
-    friction what would explain all that the description leaves of the torque. So a `weight` of 1 / e^2 says that descriptions are
+    friction what would explain all torque that the description leaves. So a `weight` of 1 / e^2 means that descriptions are
     wrong by the share e of a link. By default cross-validation over five parts of each file chooses it, on the training data
-    alone: the one that predicts parts best that were left out. Of a motion that repeats, a part is the same fifth of each period,
-    so that it was not seen before. sigma is as in "wls", after `iterations` (5).
+    alone: the one that best predicts parts that were left out. If a motion repeats, a part is the same fifth of each period,
+    so that it is really new. sigma is as in "wls", after `iterations` (5).
     """
 
     weight: float | None = None

@@ -18,7 +18,7 @@ from taupi.identification.weighting import weighted_least_squares
 class WeightedLeastSquares:
     """Minimise sum |S^-1/2 (Y_b x - tau)|^2, S from the residuals, joint by joint and file by file (Gautier & Poignet 2001).
 
-    The noise is taken anew from the residuals `iterations` times, 5 by default. `covariance="full"`, instead of "diagonal", then
+    The noise is updated from the residuals `iterations` times, 5 by default. `covariance="full"`, instead of "diagonal", then
     whitens the rows by the covariance between the joints of a file, in one more pass over the logs. Combinations of unit columns
     shorter than `weak` (1e-4) times the longest are taken from the prior.
     """

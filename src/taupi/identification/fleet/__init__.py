@@ -1,1 +1,1 @@
-"""A fleet of arms of one kind: shared links, and friction that each arm has for itself."""
+"""A fleet of arms of one kind: shared links, and separate friction for each arm."""

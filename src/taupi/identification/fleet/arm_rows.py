@@ -1,4 +1,4 @@
-"""The rows of each arm of a fleet, weighted by their noise, and how far noise that is correlated in time widens errors."""
+"""The rows of each arm of a fleet, weighted by their noise, and how much noise correlated in time widens errors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from taupi.identification.problem import Problem, Weights
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.solve import solve
 
-# The share of the noise of a joint over the fleet in that of one arm.
+# Share of the fleet's noise of a joint in the noise assumed for one arm.
 _SHARED = 0.5
 _ROUNDS = 3
-# Fewer stretches of time of an arm do not tell how its noise is correlated.
+# Fewer stretches of time of an arm do not show how its noise is correlated.
 _LEAST_STRETCHES = 6
-# About so many stretches of an arm are taken, each as long as possible.
+# About this many stretches of an arm are used, each as long as possible.
 _STRETCHES = 16
-# Fewer arms do not tell how different they are.
+# Fewer arms do not show how different they are.
 _LEAST_ARMS = 10
 
 
@@ -31,8 +31,8 @@ class FleetRows:
     Attributes:
         problem: The problem of all logs together.
         arms: For each arm, the indices of its logs.
-        own: The places of own parameters among the base parameters.
-        shared: The places of the others.
+        own: The indices, among the base parameters, of those that each arm has for itself.
+        shared: The indices of the others.
     """
 
     problem: Problem
@@ -109,7 +109,7 @@ class Weighted:
 
 
 def weighted(rows: FleetRows, pooled: Sequence[bool], noise: np.ndarray) -> Weighted:
-    """Return the solution of a fleet with weights from its residuals, which begin with this `noise` (arms, joints).
+    """Return the solution of a fleet with weights from its residuals, starting from this `noise` (arms, joints).
 
     The shared parameters are those of the `pooled` arms; residuals of the others are those of a fit of their own.
     """
@@ -172,12 +172,12 @@ def _noise(rows: FleetRows, x: Sequence[np.ndarray], taken: int, used: Sequence[
 
 
 def inflation(rows: FleetRows, fitted: Weighted, pooled: Sequence[bool]) -> tuple[np.ndarray, np.ndarray]:
-    """Return by how much variances of own (o,) and shared parameters (s,) are larger than white noise within the band makes them.
+    """Return the factors by which variances of own (o,) and shared parameters (s,) exceed those that white noise would give.
 
-    That is the ratio of what scores add up to to what is expected of them, at least 1. For own parameters they are those of an
-    arm's stretches of time, in about `_STRETCHES` groups of neighbours, so that they are long. Those of one arm are too few to
-    tell, so it is the median over all pooled arms, which an arm that changed between two logs does not move. For shared ones they
-    are those of whole arms.
+    Each is the ratio of the sum of squared scores to its expectation, at least 1. For own parameters, scores are those of an
+    arm's stretches of time, in about `_STRETCHES` long groups of neighbours. Those of one arm are too few to
+    decide, so the median over all pooled arms is taken, which an arm that changed between two logs does not move. For shared
+    parameters, scores are those of whole arms.
     """
     count, joints = len(rows.own), len(rows.joints)
     shared = fitted.solution.shared.spread @ fitted.solution.shared.spread.T

@@ -1,7 +1,7 @@
-"""Least squares in which arms share some parameters and have others for themselves: each arm's own are eliminated by QR.
+"""Least squares in which arms share some parameters and have others of their own, which are eliminated by QR.
 
-The rows of arm k are [Y_own Y_shared tau]. The first rows of their triangle, [A B c], have its own parameters; the others,
-[0 D d], have shared ones alone, and those of all arms are stacked. Normal equations, an arrow, are never formed.
+The rows of arm k are [Y_own Y_shared tau]. The first rows of their triangle, [A B c], contain its own parameters; the others,
+[0 D d], contain only shared ones, and are stacked over all arms. The normal equations, an arrow matrix, are never formed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class ArrowSolution:
         shared: The shared parameters, with A A^T their covariance in units of the weighted rows.
         own: The parameters (k, o) of each arm.
         covariances: Their covariances (k, o, o): A^-1 A^-T, and what the errors of the shared ones add.
-        conditional: The part A^-1 A^-T of it (k, o, o), with shared parameters as they are.
+        conditional: The part A^-1 A^-T of them (k, o, o), for fixed shared parameters.
         moved: By how much own parameters change with shared ones (k, o, s).
         cross: The covariances (k, o, s) of own with shared parameters.
         undetermined: Which own parameters (k, o) the arm's rows do not determine.
@@ -71,7 +71,7 @@ class ArrowSolution:
     def apart(self, pooled: Sequence[bool]) -> np.ndarray:
         """Return the variances (k, o) of own parameters less those of a typical arm.
 
-        Errors of the shared parameters move all arms, most of it alike: what is alike is no difference between them.
+        Errors of the shared parameters move all arms, mostly in the same way, which makes no difference between arms.
         """
         different = self.moved - np.mean(self.moved[np.array(pooled)], axis=0)
         by_shared = np.sum((different @ self.shared.spread) ** 2, axis=2)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Steps of the walk that are considered: so many, up to this many times the largest difference between logs.
+# Number of steps of the walk that are considered, and the largest, as a multiple of the largest difference between logs.
 _STEPS, _LARGEST = 60, 2.0
-# A value is another than the first if it is this many standard errors of the difference away.
+# A value differs from the first if it is this many standard errors of the difference away.
 _CHANGED = 3.0
 
 
@@ -24,7 +24,7 @@ class Drift:
         stderr: Their standard errors.
         slope: The change per unit of `when`, by weighted least squares; NaN with fewer than two logs.
         slope_stderr: Its standard error.
-        smoothed: The values of a random walk, given those of all logs: noise is averaged, and a jump stays one.
+        smoothed: The values of a random walk, given those of all logs: noise is averaged, and a jump stays a jump.
         smoothed_stderr: Their standard errors.
         step: The standard deviation of the walk's step over one unit of `when`; NaN with fewer than two logs.
     """
@@ -42,7 +42,7 @@ class Drift:
 
     @property
     def z(self) -> float:
-        """The slope in its standard errors; 0 if there is none."""
+        """The slope in units of its standard error; 0 if there is none."""
         return self.slope / self.slope_stderr if self.slope_stderr > 0 else 0.0
 
     @property
@@ -88,7 +88,7 @@ def random_walk(when: np.ndarray, values: np.ndarray, variances: np.ndarray) -> 
     largest = _LARGEST * float(np.ptp(y[np.isfinite(v)])) / np.sqrt(gap)
     s = np.linspace(0.0, max(largest, 1e-150), _STEPS)
     means, spreads, score = np.zeros((2, len(t), _STEPS)), np.zeros((2, len(t), _STEPS)), np.zeros(_STEPS)
-    # Of each sample: before its value is known (0), and after (1). Before the first known value nothing is.
+    # For each sample: before its value is known (0), and after (1). Before the first known value nothing is known.
     for i in range(first, len(t)):
         if i == first:
             means[:, i], spreads[:, i] = y[i], v[i]

@@ -1,4 +1,4 @@
-"""The result for a fleet: what arms share, what each has for itself, and which stand out, where, since when, how surely."""
+"""The result for a fleet: what arms share, what differs, and which arms stand out, where, since when and how clearly."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Outlier:
         parameter: The parameter, such as "joint4.viscous".
         value: The arm's value, as its logs alone have it.
         stderr: Its standard error.
-        fleet: That of a typical arm.
-        z: By how many standard deviations, of arms and of the estimate together, it lies from the fleet.
-        first_seen: The name of the first log that shows it alone; empty if no single log does.
+        fleet: The value of a typical arm.
+        z: Its distance from the fleet, in standard deviations of arms and estimate together.
+        first_seen: The name of the first log that shows it on its own; empty if no single log does.
         when: When that log was recorded, as given; its place among the arm's logs by default; None if no single log shows it.
     """
 
@@ -46,7 +46,7 @@ class Outlier:
 
 @dataclass(frozen=True, eq=False)
 class ArmEstimate:
-    """What a fleet keeps of an arm besides its fit: own parameters (o,) before they are drawn to the fleet, and of each log."""
+    """What a fleet keeps about an arm besides its fit: own parameters (o,) before they are pulled to the fleet, also per log."""
 
     own: np.ndarray
     variance: np.ndarray
@@ -57,7 +57,7 @@ class ArmEstimate:
 
 
 class ArmFits(Mapping[str, Fit]):
-    """The fit of each arm by its name, put together by `fit_of` its index when it is first asked for."""
+    """The fit of each arm by its name, made by `fit_of` from its index when it is first needed."""
 
     def __init__(self, arms: Sequence[str], fit_of: Callable[[int], Fit]) -> None:
         self._places = {arm: k for k, arm in enumerate(arms)}
@@ -83,10 +83,10 @@ class Fleet(Mapping[str, Fit]):
     """Arms of one kind: a mapping from the name of an arm to its `Fit`, with shared links and its own friction.
 
     Attributes:
-        fits: The fit of each arm, put together when it is asked for.
+        fits: The fit of each arm, made when it is needed.
         shared: The shared parameters by name: value and standard error.
         spread: How each own parameter is spread over the fleet, by name.
-        strangers: Arms that do not share the links of the others, and by what factor their misfit exceeds its expectation; their
+        strangers: Arms that do not share the links of the others, and the ratio of their misfit to its expectation; their
             fits are from their own logs alone.
         estimates: The own parameters of each arm as its logs alone have them, for `outliers` and `drift`.
         notes: What was done, in words.
@@ -114,7 +114,7 @@ class Fleet(Mapping[str, Fit]):
 
     @property
     def own(self) -> tuple[str, ...]:
-        """The names of the parameters that each arm has for itself."""
+        """The names of the parameters that are separate for each arm."""
         return tuple(self.spread)
 
     def outliers(self, limit: float = 4.0) -> list[Outlier]:
@@ -134,7 +134,7 @@ class Fleet(Mapping[str, Fit]):
     def drift(self, parameter: str) -> list[Drift]:
         """Return how a `parameter` such as "joint4.viscous" changes over the logs of each arm, the clearest slope first.
 
-        Beside a straight line there is a random walk, which shows a jump, and since when: see `Drift`.
+        Besides a straight line there is a random walk, which shows a jump and its time: see `Drift`.
         """
         if parameter not in self.spread:
             raise unknown("parameter", parameter, self.spread)
@@ -148,13 +148,13 @@ class Fleet(Mapping[str, Fit]):
     def changes(self, limit: float = 5.0) -> list[Drift]:
         """Return parameters that changed over the logs of an arm: slopes above `limit` (5) standard errors, clearest first.
 
-        An arm's own earlier logs tell a fault better than other arms do: friction differs from arm to arm.
+        An arm's own earlier logs reveal a fault better than other arms do, because friction differs from arm to arm.
         """
         rows = [each for name in self.own for each in self.drift(name) if abs(each.z) > limit]
         return sorted(rows, key=lambda each: -abs(each.z))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain data; the fits are in files of their own."""
+        """Return the result as plain data; the fits are in separate files."""
         return {
             "schema": SCHEMA,
             "record": self.record,
@@ -207,7 +207,7 @@ def _finite(value: float) -> float | None:
 
 
 def _first_seen(estimate: ArmEstimate, i: int, spread: ParameterSpread, side: float) -> tuple[str, float | None]:
-    """Return the first log that shows a deviation to this side alone."""
+    """Return the first log that shows, on its own, a deviation to this side."""
     z = side * spread.z(estimate.by_log[:, i], estimate.by_log_variance[:, i])
     shows = np.flatnonzero(np.nan_to_num(z) > _SEEN)
     return (estimate.log_names[shows[0]], estimate.when[shows[0]]) if len(shows) else ("", None)

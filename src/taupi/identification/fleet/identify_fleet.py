@@ -34,7 +34,7 @@ from taupi.threads import small_algebra
 
 OWN = ("viscous", "coulomb", "offset")
 TERMS = ("rotor", "viscous", "coulomb", "offset")
-# Parameters that lie farther out than this are faults: they are not drawn to the fleet.
+# Parameters that lie farther out than this are faults: they are not pulled to the fleet.
 _FAULT = 4.0
 # The spread between arms is at least this share of the centre: no two arms are equal.
 _LEAST_SPREAD = 0.01
@@ -59,16 +59,16 @@ def identify_fleet(
     reading: Streaming,
     preparation: Preparation,
 ) -> Fleet:
-    """Return what arms of one kind share, and what each of them has for itself: tau_k = Y_s x_s + Y_o x_k + noise.
+    """Return what arms of one kind share, and what is separate for each of them: tau_k = Y_s x_s + Y_o x_k + noise.
 
     `robot` describes all of them. `logs` maps the name of each arm to its logs, in the order in which they were recorded. `own`
-    are the terms that each arm has for itself, viscous and dry friction and offset by default; everything else is shared.
+    are the terms that are separate for each arm, viscous and dry friction and offset by default; everything else is shared.
     `terms` are the joint terms, as in `taupi.identify`, but without those that depend on load or bend with speed. `when` says
-    when the logs of each arm were recorded, as numbers, such as days; their places by default.
+    when the logs of each arm were recorded, as numbers, such as days; by default 0, 1, 2, ...
 
-    Own parameters are drawn to the fleet, x_k ~ N(centre, deviation^2), inside the least squares, with centre and deviation from
+    Own parameters are pulled to the fleet, x_k ~ N(centre, deviation^2), inside the least squares, with centre and deviation from
     the fleet itself; faults are not. Arms whose logs contradict the links of the others are found first, and fitted alone.
-    Short logs gain most: the links of an arm are told by the logs of all.
+    Short logs gain most: the logs of all arms determine the links of each.
 
     `base`, `prior`, `workers`, `seed` (0), `client`, `resume` and `skip_bad` (False) are as in `taupi.identify`.
 
@@ -172,7 +172,7 @@ def _fleet(
     moments: Sequence[tuple[float, ...]],
     odd: dict[str, float],
 ) -> Fleet:
-    """Return the fleet: the spread of own parameters, own ones drawn to it, and a fit of each arm, when it is asked for."""
+    """Return the fleet: the spread of own parameters, own parameters pulled to it, and a fit of each arm, made when needed."""
     problem, base = rows.problem, rows.problem.base
     wider, shared_wider = inflation(rows, fitted, pooled)
     free = fitted.solution
@@ -218,7 +218,7 @@ def _fleet(
 def _pulls(
     spread: Mapping[str, ParameterSpread], own: np.ndarray, variances: np.ndarray, pooled: Sequence[bool]
 ) -> np.ndarray:
-    """Return how strongly own parameters (k, o) are drawn to the fleet, 1 / deviation; faults and strangers are not."""
+    """Return how strongly own parameters (k, o) are pulled to the fleet, 1 / deviation; faults and strangers are not."""
     result = np.zeros(own.shape)
     for i, each in enumerate(spread.values()):
         deviation = max(each.largest, _LEAST_SPREAD * abs(each.centre), 1e-12)
@@ -241,7 +241,7 @@ def _arm_fit(
 ) -> Fit:
     """Return the fit of an arm, with the covariance of own and shared parameters together.
 
-    `wider` is by how much noise widens variances of own and of shared ones, `doubts` (o,) what is added to those of own ones.
+    `wider` are the factors by which noise widens variances of own and shared ones, `doubts` (o,) is added to those of own ones.
     """
     problem, logs = rows.problem, rows.arms[k]
     number = {log: i for i, log in enumerate(logs)}
@@ -292,7 +292,7 @@ def _by_log(
 
 
 def _mean_of_logs(values: np.ndarray, variances: np.ndarray, together: np.ndarray) -> np.ndarray:
-    """Return the mean (o,) of what each log tells, by its precision; what they tell `together` where none tells it alone.
+    """Return the mean (o,) of the estimates of the logs, weighted by precision; the joint one, `together`, if no log has its own.
 
     If friction changes between two logs, one value for both would bend the other parameters of the joint.
     """

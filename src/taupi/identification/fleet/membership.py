@@ -8,14 +8,14 @@ import numpy as np
 
 from taupi.identification.fleet.arrow import ArmTriangle
 
-# An arm of a sound fleet is taken for a stranger once in so many fleets.
+# The probability that some arm of a sound fleet is mistaken for a stranger.
 _FALSE = 1e-3
 # With fewer arms, nobody can say which one is the stranger.
 LEAST_ARMS = 4
 
 
 def strangers(arms: Sequence[ArmTriangle], freedom: Sequence[float]) -> dict[int, float]:
-    """Return the arms that do not share the links of the others, and their F: those that stand out most, one after the other.
+    """Return the arms that do not share the links of the others, and their F, the most conspicuous first.
 
     x is the estimate of the shared parameters without arm k, and C its covariance. If the arm has the same links, then
     e = d_k - D_k x has the covariance I + D_k C D_k^T, and e^T (I + D_k C D_k^T)^-1 e / rank is F(rank, freedom)-distributed. In
@@ -49,7 +49,7 @@ def _ratios(arms: Sequence[ArmTriangle]) -> tuple[np.ndarray, np.ndarray]:
     for d, z in parts:
         others = np.linalg.pinv(information - d.T @ d, rcond=1e-10, hermitian=True)
         error = z - d @ (others @ (moments - d.T @ z))
-        # Directions of the links that the others do not tell say nothing.
+        # Directions of the links that the other arms do not determine say nothing.
         sizes, vectors = np.linalg.eigh(np.eye(len(d)) + d @ others @ d.T)
         rank = int(np.linalg.matrix_rank(d))
         ratios.append(float(np.sum((vectors.T @ error) ** 2 / sizes)) / max(rank, 1))

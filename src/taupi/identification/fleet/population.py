@@ -1,4 +1,4 @@
-"""How parameters are spread over a fleet: centre and spread without faulty arms, on a scale of ratios where all are positive."""
+"""How parameters are spread over a fleet: centre and spread without faulty arms, as ratios if all values are positive."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ LEAST_ARMS = 5
 # Ratios are compared if values are this many standard errors above zero, for this share of the arms: logarithms of noisier ones
 # are spread by their noise, and unevenly.
 _POSITIVE, _MOST = 6.0, 0.9
-# Arms that are farther out than this many standard deviations do not decide on the spread.
+# Arms that are farther out than this many standard deviations do not count for the spread.
 _TRIMMED = 3.5
 _ROUNDS = 20
-# Spreads from 0 to this many times the scatter of the estimates are considered, at so many points.
+# Spreads from 0 to this many times the scatter of the estimates are considered, and the number of points.
 _WIDEST, _GRID = 3.0, 200
 # 1 / the median of |x| of a standard normal variable.
 _MAD = 1.4826
@@ -26,8 +26,8 @@ class ParameterSpread:
 
     Attributes:
         parameter: Its name.
-        centre: That of a typical arm.
-        deviation: The standard deviation between arms, in the unit of the parameter, errors of estimates taken off; infinite if
+        centre: The value of a typical arm.
+        deviation: The standard deviation between arms, in the unit of the parameter, without errors of estimates; infinite if
             there are too few arms to tell.
         deviation_stderr: The standard error of the deviation.
         logarithmic: Whether ratios are compared, not differences: the parameter is clearly positive on nearly every arm.
@@ -41,13 +41,13 @@ class ParameterSpread:
 
     @property
     def largest(self) -> float:
-        """A deviation to draw arms by: with the most likely one, if it is uncertain, they would be drawn too far."""
+        """The deviation with which arms are pulled: an uncertain most likely one would pull them too far."""
         return float(np.hypot(self.deviation, self.deviation_stderr))
 
     def doubt(self, value: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """Return what the error of the deviation adds to the variance of a `value` with this `variance` that was drawn.
+        """Return what the error of the deviation adds to the variance of a `value` with this `variance` that was pulled.
 
-        It is drawn to the centre by the share v / (v + s^2) of its distance, which changes with s (Morris 1983).
+        It is pulled to the centre by the share v / (v + s^2) of its distance, which changes with s (Morris 1983).
         """
         if not np.isfinite(self.deviation):
             return np.zeros(np.shape(value))
@@ -55,7 +55,7 @@ class ParameterSpread:
         return np.asarray(((value - self.centre) * slope * self.deviation_stderr) ** 2)
 
     def z(self, value: np.ndarray, variance: np.ndarray) -> np.ndarray:
-        """Return by how many standard deviations, of arms and of the estimate together, a `value` of this `variance` lies out."""
+        """Return how many standard deviations, of arms and estimate together, a `value` of this `variance` is from the centre."""
         if not np.isfinite(self.deviation):
             return np.zeros(np.shape(value))
         if not self.logarithmic:
@@ -67,7 +67,7 @@ class ParameterSpread:
 
 
 def spread_of(parameter: str, values: np.ndarray, variances: np.ndarray, ratios: bool = True) -> ParameterSpread:
-    """Return how values (k,) with these variances are spread: x_k ~ N(m, s^2 + v_k), arms far out left aside.
+    """Return how values (k,) with these variances are spread: x_k ~ N(m, s^2 + v_k), without arms that are far out.
 
     s is the most likely one, p(s) ~ (sum w)^-1/2 prod w_k^1/2 exp(-w_k (x_k - m)^2 / 2) with w = 1 / (s^2 + v), a uniform prior
     on s (Gelman 2006), and m the mean weighted by w. With `ratios`, logarithms are compared if all values are clearly positive.

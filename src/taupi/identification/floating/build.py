@@ -34,7 +34,7 @@ from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part
 from taupi.signals.read import read_log
 
-# Friction whose shape is a matter of choice is left out by default: on legs, impacts hide it.
+# Friction whose shape has to be chosen is left out by default: on legs, impacts hide it.
 FLOATING_TERMS = ("rotor", "viscous", "coulomb", "offset")
 # The speed over which dry friction sets in by default, rad/s or m/s.
 _SLOW = 0.05
@@ -146,7 +146,7 @@ def _compressed(base: BaseParameters, rows: FloatingRows, file: int) -> list[Joi
 
 
 def _loop_notes(robot: Robot, conditioning: Conditioning) -> list[str]:
-    """Say that what loops determine is a number with a cut-off, not an exact count."""
+    """Note that the number of parameters that loops determine depends on a cut-off and is not exact."""
     if not robot.loops:
         return []
     values = np.asarray(conditioning.singular_values)
@@ -158,7 +158,7 @@ def _loop_notes(robot: Robot, conditioning: Conditioning) -> list[str]:
 
 
 def _standing_notes(logs: Sequence[Log], rows: Sequence[FloatingRows]) -> list[str]:
-    """Say what a robot that only stands hides: with unknown forces at all feet, some combinations never show."""
+    """Note what remains hidden while a robot only stands: with unknown forces at all feet, some combinations never show."""
     if not logs or any(part.plan.way != PROJECTED for part in rows):
         return []
     flags = [log.contact for log in logs]

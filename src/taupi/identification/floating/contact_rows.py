@@ -1,4 +1,4 @@
-"""Rows of a floating robot and what is done about contact forces in them: measured, the base's rows alone, or projected."""
+"""Rows of a floating robot and how contact forces in them are treated: measured, only the base's rows, or projected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAYS = (MEASURED, BASE_ROWS, PROJECTED)
 FEET = ("point", "flat")
 # Singular values of the contact Jacobian below this share of the largest are not a further constraint: feet in one line.
 _DEPENDENT = 1e-9
-_HOME = np.array([0.0, 0, 0, 0, 0, 0, 1])  # of a base at the origin that is not turned
+_HOME = np.array([0.0, 0, 0, 0, 0, 0, 1])  # of a base at the origin, not rotated
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def projected(
     rows: np.ndarray,
     scales: np.ndarray,
 ) -> np.ndarray:
-    """Return rows (N, n, k) without what forces of contacts and loops do in them: S P S^-1 rows, P = 1 - A A^+, A = S^-1 J^T.
+    """Return rows (N, n, k) without the effect of contact and loop forces: S P S^-1 rows, P = 1 - A A^+, A = S^-1 J^T.
 
     J is stacked over the robot's loops and over the frames in contact at each sample (Mistry et al. 2010); `scales` (n,) are the
     sizes of the rows' noise, S their diagonal matrix. P is unique, so that it is smooth as long as the contacts stay the same.
@@ -136,7 +136,7 @@ def projected(
 def _constraints(robot: Robot, frames: tuple[str, ...], feet: str, q: np.ndarray) -> np.ndarray:
     """Return J (N, rows, n) of the loops and of frames in contact, at joint positions q.
 
-    That of loops is in world axes, where the base may be turned as it likes: a common turn changes rows, not what they span.
+    That of loops is in world axes for any orientation of the base: a common rotation changes rows, not what they span.
     """
     parts = [contact_jacobian(robot, frames, feet, base="imu")(q)] if frames else []
     if robot.loops:

@@ -99,7 +99,7 @@ def check_floating_log(robot: Robot, log: Log) -> None:
 def floating_motion(robot: Robot, log: Log, smooth_hz: float | None = None) -> FloatingMotion:
     """Return the motion of a log; derivatives that it does not have are central differences within a phase of contact.
 
-    Of a robot on the ground with loops, positions of which derivatives are taken are smoothed up to `smooth_hz`, and a log of its
+    For a robot on the ground with loops, positions are smoothed up to `smooth_hz` before differentiation, and a log of its
     motors alone is completed by closing the loops.
     """
     check_floating_log(robot, log)
@@ -143,7 +143,7 @@ def row_scales(base: BaseParameters, motion: FloatingMotion, prior: np.ndarray) 
 
 @dataclass(frozen=True)
 class ContactSettings:
-    """What is asked for of contact forces: `contact` and `feet` of `taupi.identify`, and whether force sensors have offsets."""
+    """How contact forces should be treated: `contact` and `feet` of `taupi.identify`, and whether force sensors have offsets."""
 
     contact: str | None = None
     feet: str = "point"
@@ -210,7 +210,7 @@ def _regressor(base: BaseParameters, motion: FloatingMotion) -> np.ndarray:
 
 
 def _row_filter(log: Log, preparation: Preparation) -> tuple[Filter | None, tuple[str, ...]]:
-    """Return the filter of the rows, and a note on it; None where accelerations were recorded and no cutoff is given."""
+    """Return the filter of the rows, and a note on it; None if accelerations were recorded and no cutoff is given."""
     recorded = log.qdd is not None and (log.base is None or log.base.wd is not None)
     if preparation.cutoff_hz is None and recorded:
         return None, ("accelerations are those of the log; rows are not filtered",)

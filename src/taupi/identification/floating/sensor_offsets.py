@@ -13,7 +13,7 @@ import numpy as np
 from taupi.dynamics.contacts import contact_jacobian
 from taupi.model.robot import Robot
 
-# The name of the term that asks for it.
+# The name of the term that requests it.
 WRENCH_OFFSET = "wrench_offset"
 # Combinations of offsets whose columns are shorter than this share of the longest do not show.
 _HIDDEN = 1e-9
@@ -29,7 +29,7 @@ def offset_columns(robot: Robot, q: np.ndarray, wrenches: Mapping[str, np.ndarra
 
 
 def without_offsets(rows: np.ndarray, columns: np.ndarray, use: np.ndarray, scales: np.ndarray) -> np.ndarray:
-    """Return rows (m, n, k) without what constant offsets do in them, by the `columns` (m, n, o) in which these act.
+    """Return rows (m, n, k) without the effect of constant offsets, which act through the `columns` (m, n, o).
 
     Only rows in `use` (m, n) count; `scales` (n,) are the sizes of the rows.
     """

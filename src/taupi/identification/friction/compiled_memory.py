@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 # advance: z <- s + (z - s) exp(-|to - from| / d) for each of k distances, s = sgn(to - from).
-# dahl: the same along n samples x with velocities v; if these have opposite signs, by way of the vertex of their parabola.
+# dahl: the same along n samples x with velocities v; if these have opposite signs, via the vertex of their parabola.
 _TEXT = """
 declare double @exp(double)
 declare double @llvm.fabs.f64(double)

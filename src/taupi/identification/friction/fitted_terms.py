@@ -87,7 +87,7 @@ def _without_multiples(directions: Sequence[Direction]) -> list[Direction]:
 
 
 def with_coupled_terms(terms: Sequence[Term], directions: Sequence[Direction]) -> tuple[Term, ...]:
-    """Return the terms, and those of friction and inertia along each direction too; an offset there is one of the joints'."""
+    """Return the terms, with friction and inertia along each direction; an offset there is already an offset of the joints."""
     joints_only = (Offset, Spring, Along, LinkSide, Damping, Modulated)
     along = [Along(name, t, c) for name, c in directions for t in terms if not isinstance(t, joints_only)]
     return (*linear_terms(terms), *along, *modulated_terms(terms))

@@ -47,9 +47,9 @@ from taupi.threads import small_algebra
 _PASSES = 3
 # A gain is not determined if its standard error is a larger share of it than this.
 _DETERMINED = 0.5
-# Stated gains that differ from a first guess by more than this factor are not where to begin.
+# Stated gains that differ from a first guess by more than this factor are not used as the start.
 _FAR = 3.0
-# The least number of standard errors by which currents with the load have to differ from those without.
+# The smallest number of standard errors by which currents with the load must differ from those without.
 _SEEN = 3.0
 
 
@@ -69,13 +69,13 @@ def identify_gains(
     """Return the torque per ampere of each drive of a `robot`, from currents with and without a load of known `mass` (kg).
 
     i_j = a_j Y_j (pi_b + B_P pi_P) + noise, with pi_P = 0 in `unloaded` logs, and a_j = 1 / gain. The mass sets the scale; its
-    centre and inertia are found, too. The likelihood of the currents is maximised over log a, everything else projected out
+    centre and inertia are found as well. The likelihood of the currents is maximised over log a, everything else projected out
     (Golub & Pereyra 1973): gains as columns of a regressor would come out too small, since noise is in the currents.
 
-    `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is what the loaded ones have more, fixed to
+    `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is the load of the loaded ones, fixed to
     the frame `at`, by default the tip. `terms` are those of `taupi.identify`. Torques that logs state, as currents times gains,
-    are where the search begins; a current that counts against its joint needs one with a negative gain. Gains are on the joint's
-    side of the gear: `result.motor_table(ratio)` has those of the motors. Errors are those of the model, or those by leaving out
+    are where the search begins; a current with the opposite sign of its joint needs a negative gain. Gains are on the joint's
+    side of the gear: `result.motor_table(ratio)` has those of the motors. Errors are those of the model, or from leaving out
     stretches of time, whichever are larger.
 
     >>> import numpy as np, taupi as tp
@@ -113,7 +113,7 @@ def _refuse_coupling(reading: Reading) -> None:
 
 
 def _current_log(log: LogLike, robot: Robot, reading: Reading, name: str) -> Log:
-    """Return a log with currents, its torque left as it is stated."""
+    """Return a log with currents, its torque unchanged."""
     if isinstance(log, str | os.PathLike):
         log = read_log(log, robot, reading=reading)
     elif isinstance(log, Log):
@@ -129,8 +129,8 @@ def _current_log(log: LogLike, robot: Robot, reading: Reading, name: str) -> Log
 
 
 def _stated_gains(logs: Sequence[Log]) -> np.ndarray:
-    """Return torque per ampere (n,) as the logs state it, the ratio of tau to current, negative for currents that count the
-    other way; NaN without torques.
+    """Return torque per ampere (n,) as the logs state it, the ratio of tau to current, negative for currents of opposite
+    sign; NaN without torques.
     """
     ratios = []
     for log in logs:
@@ -144,7 +144,7 @@ def _stated_gains(logs: Sequence[Log]) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class _Calibration:
-    """Currents with and without a load, as rows of a regressor, in units of gains to begin with."""
+    """Currents with and without a load, as rows of a regressor, in units of the initial gains."""
 
     robot: Robot
     problem: Problem
@@ -165,10 +165,10 @@ class _Calibration:
         terms: TermsLike | None,
         preparation: Preparation,
     ) -> _Calibration:
-        """Return the calibration of logs, with gains `begin` (n,) to begin with."""
+        """Return the calibration of logs, with initial gains `begin` (n,)."""
         without, with_load = ([log.with_(tau=log.current * begin) for log in several] for several in logs)
         inputs = FitInputs(robot, without, terms, elastic=False, preparation=preparation)
-        # Bodies that can exist are no help while gains are wrong.
+        # Restricting to possible bodies does not help while gains are wrong.
         problem = build(inputs, lambda first: weighted_least_squares(first, 2)[0].x)
         records = [r.record for r in problem.recordings]
         loaded = later_recordings(problem.base, problem.preparation, records, with_load, Reading())
@@ -213,7 +213,7 @@ class _Calibration:
         )
 
     def _seen_load(self) -> np.ndarray:
-        """Return the base parameters (b,) by weighted least squares; refuse loaded logs in which no load is seen."""
+        """Return the base parameters (b,) by weighted least squares; refuse loaded logs that show no load."""
         problem = self.problem
         solution, weights = weighted_least_squares(problem, 2)
         covariance = uncertainty(problem.pieces, weights, solution.x, solution.spread).covariance
@@ -292,7 +292,7 @@ class _Calibration:
         )
 
     def _covariance(self, parts: list[list[CurrentRows]], model: Model, solution: Solution) -> np.ndarray:
-        """Return the covariance (n, n) of log alpha: by the model, enlarged where leaving out a stretch moves it more."""
+        """Return the covariance (n, n) of log alpha: that of the model, enlarged if leaving out a stretch changes it more."""
         others = []
         for k in range(STRETCHES):
             blocks = merged([block for i, part in enumerate(parts) if i != k for block in part])

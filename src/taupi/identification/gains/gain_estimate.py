@@ -28,7 +28,7 @@ class GainEstimate:
         mass: The known mass, kg.
         payload: The ten parameters of the load (10,) about the origin of `frame`.
         frame: The frame that the load is fixed to.
-        relative: The errors of the currents (2, n) that are left, relative to them, without and with the load.
+        relative: The remaining relative errors of the currents (2, n), without and with the load.
         logs: The names of the logs, those without the load first.
         notes: What was done and seen, in words.
     """
@@ -61,7 +61,7 @@ class GainEstimate:
 
     @property
     def gain_uncertainty(self) -> float:
-        """The share by which masses are off because gains are: the error of the best known one, for `identify_payload`."""
+        """The relative error of masses that the gains cause: the error of the best known gain, for `identify_payload`."""
         return float((self.stderr / np.abs(self.values)).min())
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
@@ -79,7 +79,7 @@ class GainEstimate:
     def motor_table(self, ratio: Sequence[float] = ()) -> dict[str, list[float]]:
         """Return what the [motor] table of a column mapping states: torque_per_ampere, N m/A at the motor.
 
-        `ratio` is that of the gears, one or one per joint; without any, the motor's side is the joint's.
+        `ratio` is that of the gears, one or one per joint; without it, the motor side is the joint side.
         """
         ratios = np.asarray(ratio, dtype=float) if len(ratio) else np.ones(1)
         return {"torque_per_ampere": [_rounded(v) for v in self.values / ratios]}

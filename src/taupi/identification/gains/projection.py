@@ -9,11 +9,11 @@ import numpy as np
 
 from taupi.identification.rows.factors import triangle
 
-# Rounds in which the noise is taken anew from the residual; steps of Gauss and Newton in each, and when they end.
+# Rounds in which the noise is estimated again from the residual; Gauss-Newton steps in each, and when they end.
 _ROUNDS, _STEPS, _DONE = 4, 30, 1e-6
 # The longest step, in the logarithm of a gain: a factor of two.
 _LONGEST = 0.7
-# A faint pull to zero, relative to the length of each column, for combinations that no log determines.
+# A weak pull to zero, relative to the length of each column, for combinations that no log determines.
 _FAINT = 1e-6
 # Noise below this share of a current is rounding error.
 _ROUNDING = 1e-9
@@ -40,10 +40,10 @@ class CurrentRows:
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What the currents of all joints are modelled by, besides the gains.
+    """The model of the currents of all joints, apart from the gains.
 
     Attributes:
-        columns: What friction that has drifted, and the load, add to the base parameters (b, k); the mass comes last.
+        columns: What drifted friction and the load add to the base parameters (b, k); the mass comes last.
         deviations: Their standard deviations about zero (k - 1,), without the mass; infinite where nothing is known.
         mass: The known mass of the load, kg.
         pulls: Rows (m, b + 1) that pull base parameters to zero, in units of their joint's noise, with the joint of each.
@@ -80,7 +80,7 @@ def most_likely_gains(blocks: Sequence[CurrentRows], model: Model, start: np.nda
     """Return the alpha (n,) that minimise sum |y - alpha_j Y_j (x + columns theta)|^2 / sigma_j^2, x and theta projected out.
 
     Variable projection (Golub & Pereyra 1973) with the derivative of Kaufman (1975), over log alpha, so that gains stay
-    positive. `start` (n,) is log alpha to begin with, `noise` (2, n) that of the joints; it is taken anew from the residual.
+    positive. `start` (n,) is the initial log alpha, `noise` (2, n) that of the joints, estimated again from the residual.
     """
     v = start.copy()
     for _ in range(_ROUNDS):
@@ -132,7 +132,7 @@ class _System:
         self.prior = np.vstack([prior, pulls, _FAINT * np.diag(self.pad)])
 
     def _solved(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return Q of the scaled columns, the measured values less the known part, the solution, and alpha of each row."""
+        """Return Q of the scaled columns, the measured values minus the known part, the solution, and alpha of each row."""
         alpha = np.exp(v)[self.owners]
         matrix = np.vstack([alpha[:, None] * self.free, self.prior]) / self.pad
         target = np.append(self.y - alpha * self.known, np.zeros(len(self.prior)))
@@ -171,7 +171,7 @@ class _System:
 def gains_as_columns(blocks: Sequence[CurrentRows], model: Model, noise: np.ndarray) -> np.ndarray:
     """Return log alpha (n,) by least squares with gains as columns: y / alpha = Y (x + columns theta).
 
-    Noise in y makes these gains too small, by a third and more; they serve as a start, when nothing else is known.
+    Noise in y makes these gains too small, by a third or more; they serve as a start if nothing else is known.
     """
     system, n = _System(blocks, model, noise), noise.shape[1]
     own = np.where(system.owners[:, None] == np.arange(n), -system.y[:, None], 0.0)

@@ -96,7 +96,7 @@ def _functions(base: BaseParameters) -> tuple[Function, Function]:
 
 @lru_cache(maxsize=16)
 def _loop(links: HiddenLinks, steps: int, samples: int) -> tuple[Function, Function]:
-    """Return the functions of the states with their sensitivities over all samples, and of the torque with its own at a state."""
+    """Return two functions: states with sensitivities over all samples, and the torque with its sensitivity at a state."""
     n, b = links.n, links.b
     width = b + 2 * n
     s, x, h = cs.SX.sym("s", 2 * n), cs.SX.sym("x", b), cs.SX.sym("h")

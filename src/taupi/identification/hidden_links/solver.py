@@ -16,7 +16,7 @@ from taupi.signals.log import Log
 _SCALES = (0.25, 0.5, 2.0, 4.0)
 # A search has failed if it leaves more than this share of the torque unexplained.
 _FAILED = 0.5
-# Strength, relative to a parameter's column, by which it is pulled to its initial value: the motors do not determine the rest.
+# Strength, relative to a parameter's column, of the pull to its initial value, for what the motors do not determine.
 _PULL = 3e-4
 # The search ends when a step gains, or moves, less than this share: with 1e4 samples, a third of a standard error.
 _TOLERANCE = 1e-5

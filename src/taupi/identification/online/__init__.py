@@ -1,1 +1,1 @@
-"""What runs beside a robot, sample by sample: friction that follows, torque from outside, parameters that are updated."""
+"""Components that run beside a robot, sample by sample: friction tracking, external torque, parameter updates."""

@@ -1,4 +1,4 @@
-"""What all that runs beside a robot has in common: one traced step with a vector as its state, called by sample or over a log."""
+"""What all components share: one traced step with a vector as its state, called sample by sample or over a log."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class Component(ABC):
 
 
 def _surely_finite(value: object) -> bool:
-    """Tell quickly whether one sample is finite: the sum of squares is. A large one may overflow, and is looked at again."""
+    """Return quickly whether one sample is finite: its sum of squares is. If that overflows, the sample is checked again."""
     return type(value) is np.ndarray and value.ndim == 1 and value.dtype == float and math.isfinite(value.dot(value))
 
 

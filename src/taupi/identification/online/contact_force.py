@@ -16,9 +16,9 @@ from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port, Program
 
-# Points that are tried along a link.
+# Number of points that are tried along a link.
 _POINTS = 21
-# A touch has a force of about this size, N: the weak preference for small forces where several explain a torque.
+# A touch has a force of about this size, N: a weak preference for small forces if several explain a torque.
 _LARGE = 10.0
 
 
@@ -102,7 +102,7 @@ def _point_jacobian(robot: Robot, link: int) -> Program:
 
 @lru_cache(maxsize=64)
 def _ends(robot: Robot, link: int) -> Program:
-    """Return the two ends (2, 3) of a link, in world axes: its own joint, and the next joint or, of the last link, the tip."""
+    """Return the two ends (2, 3) of a link, in world axes: its own joint, and the next joint or, for the last link, the tip."""
     following = [i for i, joint in enumerate(robot.joints) if joint.parent == link]
 
     def body(chain: Chain, q: Vector) -> Matrix:

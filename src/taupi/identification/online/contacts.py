@@ -74,14 +74,14 @@ class Contact:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactDetector(Component):
-    """An observer with thresholds: level = |tau_ext| / threshold of each joint, and a contact is a level above 1.
+    """An observer with thresholds: level = |tau_ext| / threshold of each joint; a level above 1 is a contact.
 
-    |tau_ext| is the smaller of this sample's and the last one's, and 0 if their signs differ: a contact is felt in two samples
-    after each other, which jerks of the motion itself, seen in one, are not.
+    |tau_ext| is the smaller of this sample's and the last one's, and 0 if their signs differ: a contact is felt in two
+    successive samples, whereas jerks of the motion itself show in only one.
 
     Attributes:
         observer: What observes the torque from outside.
-        thresholds: From which torque on it is a contact, per joint and speed.
+        thresholds: The torque above which it is a contact, per joint and speed.
     """
 
     observer: MomentumObserver
@@ -94,7 +94,7 @@ class ContactDetector(Component):
     results: ClassVar[tuple[str, ...]] = ("tau_ext", "level")
 
     def __post_init__(self) -> None:
-        """Refuse thresholds for the residual of another observer, which would promise false alarms that are not its own."""
+        """Refuse thresholds of another observer: their rate of false alarms would not hold for this one."""
         own = (self.observer.bandwidth_hz, self.observer.tracker is not None)
         if own != (self.thresholds.bandwidth_hz, self.thresholds.tracked):
             raise TaupiError(
@@ -129,7 +129,7 @@ class ContactDetector(Component):
         return results["tau_ext"], results["level"]
 
     def contacts(self, log: Log, apart: float = _APART) -> list[Contact]:
-        """Return the contacts in a `log`, one after the other; alarms less than `apart` (0.25 s) after each other are one."""
+        """Return the contacts in a `log`, in order of time; alarms less than `apart` (0.25 s) from each other are one contact."""
         positive("apart", apart)
         tau_ext, level = self.levels(log)
         alarms = np.flatnonzero(level.max(axis=1) > 1)

@@ -1,4 +1,4 @@
-"""What runs beside a robot as C for a real-time loop, with a harness that compares it with Python."""
+"""Components that run beside a robot as C for a real-time loop, with a harness that compares them with Python."""
 
 from __future__ import annotations
 

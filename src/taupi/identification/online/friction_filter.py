@@ -14,13 +14,13 @@ from taupi.identification.online.model import OnlineModel
 
 KINDS = ("viscous", "coulomb", "offset")
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
-# How much of a joint's friction L may change: viscous friction by 0.2 L / v, dry friction by 0.2 L, the offset by 0.1 L.
+# How far a joint's friction L may change: viscous friction by 0.2 L / v, dry friction by 0.2 L, the offset by 0.1 L.
 _SHARES = (0.2, 0.2, 0.1)
-# In an observer, what friction holds at standstill, below this |s|, is not learnt: it is a bound, and no drift.
+# An observer does not learn from standstill, below this |s|: what friction holds there is only bounded, and shows no drift.
 _MOVES = 0.9
 # There, surprises beyond this many standard deviations count as this many: breaking away, or a touch, is not drift (Huber 1964).
 _CLIP = 3.0
-# There, a change counts by as much as it exceeds this many standard errors.
+# There, only the part of a change beyond this many standard errors counts.
 _SURE = 2.0
 
 
@@ -31,7 +31,7 @@ class FrictionFilter:
     Attributes:
         spreads: Standard deviations (n, 3) of the changes at the start, and of what is added to them every `seconds`.
         noise: Standard deviation (n,) of the torque that the model does not explain, N m or N.
-        cutoff_hz: Up to where that noise reaches, Hz: samples faster than 2 `cutoff_hz` are not independent.
+        cutoff_hz: The bandwidth of that noise, Hz: samples faster than 2 `cutoff_hz` are not independent.
         seconds: The time in which friction may change by `spreads`, s.
         least_s: Nothing is learnt where |s| is below this; negative for no limit.
         clip: Surprises beyond this many standard deviations count as this many; None for no limit.
@@ -49,7 +49,7 @@ class FrictionFilter:
         """Return the filter for the friction of a `model` that knows its noise, speeds and cutoff.
 
         Friction may change by its `spreads` in so many `seconds`. A `careful` filter, for an observer, learns from sliding
-        joints alone, and little from surprises.
+        joints only, and little from surprises.
         """
         if not model.noise or not model.speeds or model.cutoff_hz is None:
             raise TaupiError(
@@ -88,10 +88,10 @@ class FrictionFilter:
         return cs.vertcat(*(cs.dot(x[j], state[3 * j : 3 * j + 3]) for j in range(self.n)))
 
     def sure_correction(self, x: list[Vector], state: Vector) -> Vector:
-        """Return as much of `correction` (n,) as is sure: less two standard errors, (x^T P x)^(1/2) each, towards zero.
+        """Return the certain part of `correction` (n,): two standard errors, (x^T P x)^(1/2) each, closer to zero.
 
-        While a joint moves one way, dry friction and offset cannot be told apart. What was learnt then says little of the other
-        way, and its covariance P knows it.
+        While a joint moves one way, dry friction and offset cannot be separated. What was learnt then says little about the other
+        direction, and the covariance P shows that.
         """
         sure = []
         for j in range(self.n):
@@ -126,7 +126,7 @@ class FrictionFilter:
         return cs.vertcat(*theta, *covariance)
 
     def moves(self, s: Expression) -> Expression:
-        """Return 1 where the state `s` of dry friction says that a joint moves enough to learn from it, else 0."""
+        """Return 1 if the state `s` of dry friction shows that a joint moves enough to learn from it, else 0."""
         return SX(1.0) if self.least_s < 0 else cs.if_else(cs.fabs(s) > self.least_s, 1.0, 0.0)
 
     # In an observer -----------------------------------------------------------------------------------------------
@@ -149,10 +149,10 @@ class FrictionFilter:
         bandwidth: float,
         gate: Callable[[Vector], Vector] | None = None,
     ) -> tuple[Vector, Vector]:
-        """Return an observer's residual `r` (n,) less what changed friction explains of it, and the next state, over SX.
+        """Return an observer's residual `r` (n,) minus what changed friction explains, and the next state, over SX.
 
         r sees friction through the observer's lag, so `s` and `qd` (n,) pass the same: x' = K (input - x), with K = `bandwidth`
-        (rad/s), over `dt`. The unknown friction of the model, not the contact, is to be learnt: joints learn where `gate` of
+        (rad/s), over `dt`. The filter should learn friction, not contacts: joints learn where `gate` of
         the result (n,) is 1, everywhere by default.
         """
         n = self.n

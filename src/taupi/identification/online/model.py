@@ -1,4 +1,4 @@
-"""A robot with numbers, as programs that run beside it need it: momentum, its rate, friction from the measured torque."""
+"""A robot with numbers, as online programs need it: momentum, its rate, friction from the measured torque."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 
-# A joint slower than this stands, if its friction states no width, rad/s or m/s.
+# A joint slower than this stands still, if its friction states no width, rad/s or m/s.
 _SLOW = 0.01
 _NUDGE = 1e-9  # a speed above zero, rad/s or m/s
 
@@ -39,7 +39,7 @@ _NUDGE = 1e-9  # a speed above zero, rad/s or m/s
 class OnlineModel:
     """A robot whose parameters have values, and its terms, as functions over SX.
 
-    Dry friction is that of programs, without memory. Some terms, such as those along a direction, have no place in a robot: their
+    Dry friction has no memory, as in programs. Some terms, such as those along a direction, have no place in a robot: their
     values are kept apart.
 
     Attributes:
@@ -86,7 +86,7 @@ class OnlineModel:
         return (mass + self._inertia(chain)) @ qd, rate
 
     def friction(self, chain: Chain, q: Vector, qd: Vector, tau: Vector) -> Vector:
-        """Return what friction, offsets and springs take of the motors' torque `tau` (n,), which also gives the gears' load."""
+        """Return the torque (n,) that friction, offsets and springs take from the motors' torque `tau`, which gives the load."""
         rest = SX.zeros(chain.n)
         carried, other = (self._apart(chain, q, qd, rest, transmitted) for transmitted in (True, False))
         return resisting_torque(chain, self.terms, q, qd, tau - other) + carried + other
@@ -162,6 +162,6 @@ def interpolated(x: Expression, knots: Sequence[float], values: Sequence[float])
 
 
 def refuse_modulated(terms: Sequence[Term], what: str) -> None:
-    """Refuse terms that are not linear in the parameters where `what` needs a regressor of all of them."""
+    """Refuse terms that are not linear in the parameters if `what` needs a regressor of all of them."""
     if names := [t.name for t in modulated_terms(terms)]:
         raise TaupiError(f"{what} is linear in the parameters, and the terms {', '.join(names)} are not.")

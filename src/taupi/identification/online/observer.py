@@ -1,4 +1,4 @@
-"""Torque from outside without accelerations: the generalised momentum's rate against what model and motors account for."""
+"""External torque without accelerations: the rate of the generalised momentum compared with that of model and motors."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class MomentumObserver(Component):
     p = M qd is the generalised momentum and tau_f friction with offsets and springs (De Luca & Mattone 2003, eqs. 8 to 10). It
     needs neither accelerations nor a contact model. tau_ext is the torque that the surroundings exert on the joints: M qdd +
     C qd + g + tau_f = tau + tau_ext, so that a tip which applies F_tip to its surroundings has tau_ext = -J^T F_tip. The integral
-    goes by trapezoids and r is taken at the end of a step, which is stable at any rate.
+    uses the trapezoidal rule and r is taken at the end of a step, which is stable at any rate.
 
     With a `tracker` the friction of the model follows the robot: its change is learnt from r while |r| is small, see
     `FrictionFilter`.
@@ -73,9 +73,9 @@ class MomentumObserver(Component):
     # Sample by sample ---------------------------------------------------------------------------------------------
 
     def init(self, q: ArrayLike | None = None, qd: ArrayLike | None = None) -> ObserverState:
-        """Return the state to start with; the first step takes the momentum of its sample for that of the model.
+        """Return the state to start with; the first step sets the momentum of the model to that of its sample.
 
-        With `q` and `qd` (..., n) it is that of a robot in this state, so that the first step counts already.
+        With `q` and `qd` (..., n) it is that of a robot in this state, so that the first step already gives a result.
         """
         vector = self.start()
         if q is None and qd is None:
@@ -134,7 +134,7 @@ class MomentumObserver(Component):
         """Return a detector of contacts whose thresholds, per joint and speed, come from `logs` without contacts.
 
         `false_alarms_per_hour` (1 by default) is how many alarms without a contact are accepted, over all joints. A joint at rest
-        may hold `breakaway` (1.5 by default) times its sliding dry friction: below that, a push cannot be told from friction.
+        may hold `breakaway` (1.5 by default) times its sliding dry friction: below that, a push looks like friction.
 
         >>> import numpy as np, taupi as tp
         >>> arm, t = tp.load("elbow2r"), np.arange(4000)[:, None] / 1000

@@ -21,7 +21,7 @@ from taupi.program.emitters.c_package import number_rows
 from taupi.program.program import Constants, Port, Program, trace
 from taupi.program.triangle_update import C_TEXT, update_triangle
 
-# The row of a joint that stands holds whatever its friction is: below this |s| it says nothing.
+# The row of a standing joint holds for any friction: below this |s| it says nothing.
 _MOVES = 0.9
 _NOTHING = 1e200  # the variance of a row that says nothing
 
@@ -67,8 +67,8 @@ class EstimatorState(OnlineState):
 class RecursiveLeastSquares(Component):
     """x += P y (tau - y^T x) / (R + y^T P y) for the row y of each joint, with P = S S^T kept as a triangle S (Carlson 1973).
 
-    The covariance P stays symmetric and positive whatever is rounded. Old samples are forgotten: in dt, standard deviations grow
-    by exp(dt / (2 seconds)), but none beyond its bound, so that what a motion does not excite stays where it is. While no joint
+    The covariance P stays symmetric and positive despite rounding. Old samples are forgotten: in dt, standard deviations grow
+    by exp(dt / (2 seconds)), but none beyond its bound, so that parameters without excitation keep their values. While no joint
     moves nothing is learnt and nothing forgotten, and the row of a joint that stands is left out. R = noise^2 / (2 cutoff dt):
     samples are correlated up to the cutoff.
 
@@ -210,7 +210,7 @@ class RecursiveLeastSquares(Component):
     def __repr__(self) -> str:
         b = len(self.values)
         total = self.program().operations.total + self.robot.n * (5 * b * (b + 1) // 2) + 3 * b * (b + 1) // 2
-        return f"RecursiveLeastSquares of {self.robot.name}: {b} parameters, some {total} operations per step"
+        return f"RecursiveLeastSquares of {self.robot.name}: {b} parameters, about {total} operations per step"
 
 
 def upper_factor(covariance: np.ndarray) -> np.ndarray:

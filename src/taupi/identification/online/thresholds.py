@@ -1,4 +1,4 @@
-"""From which torque on a residual is a contact: quantiles of the residual without contacts, per joint and speed."""
+"""The torque above which a residual is a contact: quantiles of the residual without contacts, per joint and speed."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 # Residuals are correlated: of each stretch of this many seconds only the largest counts.
 _STRETCH = 0.5
-# Logs that last less, s, have no tail at all: of one stretch there is no quantile.
+# Shorter logs, s, have no tail at all: one stretch has no quantile.
 _SHORTEST = 2 * _STRETCH
 # Above this quantile of the stretches' largest residuals, excesses are taken as those of a generalised Pareto distribution.
 _TAIL = 0.8
-# Its shape: 0 is an exponential tail, below it the tail has an end, as that of friction which holds a standing joint.
+# Its shape: 0 is an exponential tail; below 0 the tail ends, as with friction that holds a standing joint.
 _SHAPES = (-0.75, 0.0)
 # Speeds above standstill are divided into this many ranges, with equally many samples in each.
 _RANGES = 3
-# A range of speeds with fewer stretches says too little of its tail, and takes the whole joint's.
+# A range of speeds with fewer stretches says too little about its tail, and takes that of the whole joint.
 _FEWEST = 50
-# Share of the false alarms that are accepted which the joints may raise alone; they may raise the others together.
+# Share of the accepted false alarms that single joints may raise; all joints together may raise the rest.
 _ALONE = 0.5
-# A joint stands still below this many widths of its dry friction, tanh(qd / width).
+# A joint counts as standing still below this many widths of its dry friction, tanh(qd / width).
 _STANDS = 2.0
 _LITTLE = 1e-9  # a share of a threshold
 
@@ -47,8 +47,8 @@ class Calibration(Settings):
     Attributes:
         false_alarms_per_hour: How many alarms per hour without a contact are accepted, over all joints; fewer need higher
             thresholds.
-        breakaway: How much more than its sliding dry friction a standing joint may hold, as a factor: below that, a push on a
-            standing joint cannot be told from friction.
+        breakaway: Factor by which a standing joint may hold more than its sliding dry friction: below that, a push on a
+            standing joint looks like friction.
     """
 
     false_alarms_per_hour: float = 1.0
@@ -59,17 +59,17 @@ class Calibration(Settings):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Thresholds:
-    """The torque from which on each joint's residual is a contact, by speed, and the evidence for it.
+    """The torque above which each joint's residual is a contact, by speed, and the evidence for it.
 
     Attributes:
         joints: The names of the joints.
         speeds: Knots (n, k) of the speed |qd| of each joint, rad/s or m/s; the first two are standstill.
         torques: The thresholds (n, k) there, N m or N, with straight lines between them.
-        standing: The speed (n,) below which a joint stands, rad/s or m/s.
-        calibration: What was asked for.
-        hours: How long the logs are that they were found from, h.
-        together: From which norm of the shares r / threshold on all joints together feel a contact that none feels alone; at
-            least 1, infinite by default: not at all.
+        standing: The speed (n,) below which a joint counts as standing, rad/s or m/s.
+        calibration: The settings.
+        hours: The duration of the logs from which they were found, h.
+        together: The norm of the shares r / threshold above which all joints together feel a contact that none feels alone; at
+            least 1, infinite (never) by default.
         alarms: How many alarms there were in these logs, with these thresholds.
         bandwidth_hz: The bandwidth of the observer whose residual they are for, Hz; 20 by default.
         tracked: Whether friction follows the robot in that observer; False by default.
@@ -97,8 +97,8 @@ class Thresholds:
     def levels(self, felt: Vector, threshold: Vector) -> Vector:
         """Return levels (n,) over SX, above 1 for a contact, of torques that are `felt` (n,) beside their `threshold` (n,).
 
-        Those of joints alone are shares felt / threshold. Where their norm is further above `together` than the largest share is
-        above 1, all are raised by as much.
+        Those of single joints are shares felt / threshold. If their norm is further above `together` than the largest share is
+        above 1, all are raised by the difference.
         """
         shares = felt / threshold
         most = cs.fmax(cs.mmax(shares), _LITTLE)
@@ -111,14 +111,14 @@ class Thresholds:
 
     @property
     def alarms_per_hour(self) -> tuple[float, float]:
-        """What the logs alone show: alarms per hour, and the rate that 95 of 100 such counts would exclude from above."""
+        """What the logs alone show: alarms per hour, and the upper 95 % confidence limit of that rate."""
         from scipy.stats import chi2
 
         return self.alarms / self.hours, float(chi2.ppf(0.95, 2 * (self.alarms + 1)) / 2 / self.hours)
 
     @property
     def sentence(self) -> str:
-        """What may be said of false alarms: what was asked for, and what the logs can show."""
+        """What is known about false alarms: the rate asked for, and what the logs can show."""
         alarms, (seen, most) = self.calibration.false_alarms_per_hour, self.alarms_per_hour
         return (
             f"thresholds for {alarms:g} false alarm{'s' * (alarms != 1)} per hour, extrapolated from "
@@ -178,8 +178,8 @@ def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Cal
     seen = _residuals(replace(observer, tracker=None), observer, logs)
     thresholds = _of_joints(observer, seen, calibration)
     if observer.tracker is not None:
-        # A tracker knows nothing when it starts, and learns below a share of the thresholds only. Those of what it leaves once it
-        # has learnt would be exceeded before, and would then keep it from learning: they are at least those without it.
+        # A tracker starts without knowledge, and learns only below a share of the thresholds. Thresholds of the residual after it
+        # has learnt would be exceeded before, and would keep it from learning: so they are at least those without a tracker.
         plain = replace(thresholds, tracked=True)
         seen = _residuals(ContactDetector(observer, plain), observer, logs)
         torques = _of_joints(observer, seen, calibration).torques
@@ -206,7 +206,7 @@ def _of_joints(observer: MomentumObserver, residuals: Sequence[Residuals], calib
 def with_together(thresholds: Thresholds, residuals: Sequence[Residuals]) -> Thresholds:
     """Return the `thresholds` with that of all joints together, from `residuals` without contacts.
 
-    A push that many joints feel a little is rarer without a contact than one that a single joint feels as much.
+    Without a contact, a residual of the same size is rarer in many joints at once than in a single joint.
     """
     tail = Tail.of([_peaks_of(thresholds.norm(r), r.stretch) for r in residuals])
     rate = (1 - _ALONE) * thresholds.calibration.false_alarms_per_hour
@@ -215,7 +215,7 @@ def with_together(thresholds: Thresholds, residuals: Sequence[Residuals]) -> Thr
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What is felt of the residual and the speed |qd|, (N, n) each along a log, and the number (N,) of each sample's stretch."""
+    """The felt residual and the speed |qd|, (N, n) each along a log, and the number (N,) of each sample's stretch."""
 
     torque: np.ndarray
     speed: np.ndarray
@@ -231,13 +231,13 @@ class Residuals:
 
     @classmethod
     def along(cls, log: Log, residual: np.ndarray, qd: np.ndarray) -> Residuals:
-        """Return them of any `residual` (N, n) along a `log` with velocities `qd` (N, n)."""
+        """Return the same for any `residual` (N, n) along a `log` with velocities `qd` (N, n)."""
         time = log.time - log.time[0]
         return cls(felt_torque(residual), np.abs(qd), (time // _STRETCH).astype(int), log.duration)
 
 
 def felt_torque(residual: np.ndarray) -> np.ndarray:
-    """Return what a detector decides by, at each sample (N, n): the smaller of |r| now and at the last sample, 0 if signs differ.
+    """Return the value that a detector compares, at each sample (N, n): the smaller of |r| now and before, 0 if signs differ.
 
     Thresholds are tails of this, not of |r|: noise of single samples then does not raise them.
     """
@@ -314,7 +314,7 @@ class Tail:
         """Return the residual that is exceeded `rate` times per hour, if the peaks came in so many `hours`.
 
         Excesses have the distribution 1 - (1 + c x / b)^(-1/c), or 1 - exp(-x / b) for a `shape` c of 0 (Pickands 1975); b is
-        that of their median, which single outliers, such as brakes that open, do not move. It is taken 1 / sqrt(count) larger,
+        that of their median, which single outliers, such as brakes that open, do not move. It is made larger by 1 / sqrt(count),
         about its standard error, so that short logs have higher thresholds.
         """
         if not len(self.excesses):
@@ -343,9 +343,9 @@ def _shape_in_motion(tails: Sequence[Tail]) -> float:
 
 
 def _shape_at_rest(tails: Sequence[Tail]) -> float:
-    """Return the shape c of the tails of several joints that stand: it has an end, which is what friction can hold.
+    """Return the shape c of the tails of several standing joints: such a tail ends at what friction can hold.
 
-    Quartiles of the excesses show it whatever joints do that break away: x_75 / x_50 = 2^c + 1 (Pickands 1975). One standard
+    Quartiles of the excesses show it even if some joints break away: x_75 / x_50 = 2^c + 1 (Pickands 1975). One standard
     error more, by the delta method about 3.5 / sqrt(count), makes the tails of short logs heavier.
     """
     x = _in_medians(tails)
@@ -362,7 +362,7 @@ def _in_medians(tails: Sequence[Tail]) -> np.ndarray:
 
 
 def _increasing(knots: Sequence[float]) -> np.ndarray:
-    """Return knots that increase: those that do not are moved a little behind the one before."""
+    """Return increasing knots: one that does not increase is moved slightly past the one before."""
     result = [float(knots[0])]
     for knot in knots[1:]:
         result.append(max(float(knot), result[-1] * (1 + 1e-6) + 1e-9))

@@ -36,7 +36,7 @@ class ThresholdsData(TypedDict):
 
 
 class OptionalData(ThresholdsData, total=False):
-    """What it may hold besides."""
+    """Optional entries."""
 
     together: float
 

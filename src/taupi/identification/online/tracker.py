@@ -1,4 +1,4 @@
-"""Friction that follows the robot: the torque that a model predicts, corrected by what past samples say of its friction."""
+"""Friction that follows the robot: the torque that a model predicts, corrected by what past samples show of its friction."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class FrictionTracker(Component):
 
     theta is a random walk, three numbers per joint, that a Kalman filter follows from tau - tau_hat of past samples
     (`FrictionFilter`). A sample is predicted before anything is learnt from it. The error of such a
-    prediction is an online error: it has seen the torques before, and is not to be quoted as one of held-out data.
+    prediction is an online error: the tracker has seen earlier torques, so it must not be quoted as an error on held-out data.
 
     Attributes:
         model: The robot with numbers.

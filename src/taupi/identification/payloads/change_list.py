@@ -1,4 +1,4 @@
-"""What has changed of a robot, in physical terms, each change with its standard error."""
+"""What has changed about a robot, in physical terms, each change with its standard error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from taupi.tables import html_table, table
 
-# A change is one if it is larger than this many standard errors: with 20 numbers looked at, chance does it once in 800 times.
+# A change counts if it is larger than this many standard errors: among 20 numbers, chance does that once in 800 times.
 CLEARLY = 4.0
 
 
@@ -65,7 +65,7 @@ class ChangeList:
     """What has changed about a robot between two fits, or between a fit and a log.
 
     Attributes:
-        first: What is compared with.
+        first: The reference.
         second: What is compared.
         changes: The changes, largest in standard errors first.
         notes: What they may mean, in words.
@@ -77,7 +77,7 @@ class ChangeList:
     notes: tuple[str, ...] = ()
 
     def named(self, first: str, second: str) -> ChangeList:
-        """Return the same with other names of what is compared, `first` and `second`."""
+        """Return the same changes with other names, `first` and `second`."""
         return replace(self, first=first, second=second)
 
     @property

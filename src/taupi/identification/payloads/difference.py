@@ -1,4 +1,4 @@
-"""What has changed since a fit: parameters of a later log, relative to those of the fit, which are uncertain themselves."""
+"""What has changed since a fit: parameters of a later log relative to those of the fit, which are themselves uncertain."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from taupi.identification.rows.factors import JointFactor, triangle
 
-# Rounds in which the noise of each joint is taken anew from the residual.
+# Rounds in which the noise of each joint is estimated again from the residual.
 _ROUNDS = 3
 # Stretches of time that are left out one after the other to see how much the result depends on each.
 STRETCHES = 6
@@ -25,9 +25,9 @@ class Difference:
         values: theta (k,).
         noise: The covariance (k, k) that the noise of the logs causes.
         inherited: The covariance (k, k) that the uncertain fit causes.
-        guessed: The covariance (k, k) that the prior of theta causes, where the logs say less than it does.
-        by_joint: What a change of the torque of one joint by the share 1 does to theta (n, k), nearly: they add up to theta.
-        errors: The error of the torque of each joint that is left (n,), root mean square, N m or N.
+        guessed: The covariance (k, k) that comes from the prior of theta, where the logs say less than the prior.
+        by_joint: The approximate effect on theta (n, k) of changing the torque of one joint by 100 %: they add up to theta.
+        errors: The remaining torque error of each joint (n,), root mean square, N m or N.
         relative: ||tau - tau_hat|| / ||tau|| over all joints, with theta.
         before: The same without theta, with the parameters of the fit.
     """
@@ -62,10 +62,10 @@ def difference(
         tau - Y x = Y columns theta + e,    cov(e) = S = 1 + Y spread spread^T Y^T.
 
     `columns` are (b, k), `prior` (k,) the standard deviations of theta about zero, infinite where nothing is known. `noise` (n,)
-    is that of the joints to begin with; it is taken anew from the residual three times. Rows count as the independent samples
+    is the initial noise of the joints; it is estimated again from the residual three times. Rows count as the independent samples
     that they are worth.
 
-    The covariance by noise is that of the model, enlarged where leaving out one of six stretches of time moves theta more than
+    The covariance due to noise is that of the model, enlarged if leaving out one of six stretches of time moves theta more than
     noise would (the jackknife): errors of a model last longer than a filter does.
     """
     joints = len(noise)
@@ -156,7 +156,7 @@ class _System:
         return (after / total, self._size_of_all(self.y) / total) if total > 0 else (0.0, 0.0)
 
     def by_joint(self) -> np.ndarray:
-        """Return what a share of one in the torque of each joint, as far as it is due to theta, does to theta (n, k)."""
+        """Return the effect on theta (n, k) of a change by 100 % in the torque of each joint, as far as it is due to theta."""
         due = self.rows @ (self.columns @ self.theta)
         return np.array([self.gain @ np.where(self.owner == j, due, 0.0) for j in range(len(self.weights))])
 

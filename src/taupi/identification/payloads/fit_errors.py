@@ -18,8 +18,8 @@ DRIFT = {"viscous": 0.2, "coulomb": 0.2, "offset": 0.1}
 def fit_errors(fit: Fit) -> np.ndarray:
     """Return F (b, q) so that F F^T is the covariance of the robot's parameters in a later log about those of a fit.
 
-    It is that of the fit; that of friction, which drifts from run to run; and, along what the logs of the fit left open,
-    one that allows for a torque as large as all of it.
+    It is the sum of that of the fit; that of friction, which drifts from run to run; and, along what the fit's logs left open,
+    one that allows for a torque as large as the whole torque.
     """
     eigenvalues, vectors = np.linalg.eigh(fit.covariance)
     own = vectors * np.sqrt(np.clip(eigenvalues, 0.0, None))

@@ -34,13 +34,13 @@ from taupi.signals.reading import Reading
 from taupi.signals.stated_gains import rests_on_gains
 from taupi.threads import small_algebra
 
-# Passes over the log in which friction that depends on load sees the payload found so far.
+# Passes over the log in which load-dependent friction uses the payload found so far.
 _PASSES = 3
-# A payload probably extends over this share of the arm's reach: the scale for what a log cannot show.
+# Typical extent of a payload as a share of the arm's reach: the scale for what a log cannot show.
 _SIZE = 0.25
 # A parameter counts as determined by the log if its standard error is below that of a body smaller than expected by this factor.
 _DETERMINED = 0.15
-# A mass is not determined by the log if its error is a larger share than this of the arm's mass, or, where the error is that of a
+# A mass is not determined by the log if its error is a larger share than this of the arm's mass, or, if the error is that of a
 # guess at the centre of mass, of the mass itself.
 _UNCERTAIN = 0.1
 # The share by which torques are off as a whole, one standard deviation, if nothing is known: measured ones, and currents times
@@ -61,16 +61,16 @@ def identify_payload(
 ) -> PayloadEstimate:
     """Return the payload that a robot carries in a `log`, which its `fit` was made without: mass, centre of mass, inertia.
 
-    tau = Y_b (pi_b + B_P pi_P): the ten parameters pi_P of a body fixed to a link change the base parameters by what B makes of
-    them. `fit` is a Fit, or the path of a fit.json: the logs that it was made from are not needed. `log` is a Log, a path, or a
+    tau = Y_b (pi_b + B_P pi_P): the ten parameters pi_P of a body fixed to a link change the base parameters through B.
+    `fit` is a Fit, or the path of a fit.json: the logs that it was made from are not needed. `log` is a Log, a path, or a
     list of them with the same payload. `at` is the frame that the payload is fixed to, by default the tip, or the end of the
-    longest chain of a tree that names none; results are in its axes. The log is prepared as those of the fit were, except for the
+    longest chain of a tree that names none; results are in its axes. The log is prepared like those of the fit, except for the
     settings named here.
 
-    The body is one that can exist. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
+    The body is physically possible. Its errors are those of the noise, of the fit, of friction that drifts from run to run, and
     of the gains between motor currents and torques: masses scale with these, and `gain_uncertainty` is the share by which they
-    may be off, one standard deviation. By default it is 0.1 where torques are currents or voltages times stated gains, since
-    published gains of one robot differ by as much, and 0.05 where they were measured. State a smaller one if you have calibrated
+    may be off, one standard deviation. By default it is 0.1 if torques are currents or voltages times stated gains, since
+    published gains of one robot differ by as much, and 0.05 if they were measured. State a smaller one if you have calibrated
     them (`taupi.identify_gains`), and 0 for a simulation. What the log leaves open, such as the inertia if the wrist hardly
     moves, has an infinite error.
 
@@ -105,7 +105,7 @@ def identify_payload(
             break
     _refuse_undetermined(fit.robot, estimate)
     determined = _determined(np.sqrt(np.diag(estimate.covariance)), mass, size)
-    determined[1:] &= theta[0] > 2 * error  # nothing has neither a centre nor an inertia
+    determined[1:] &= theta[0] > 2 * error  # a payload of zero has neither a centre nor an inertia
     body = likely_body(theta, estimate.covariance, size)
     names = tuple(r.source.name for r in recordings)
     return PayloadEstimate(
@@ -129,7 +129,7 @@ def _usual_uncertainty(recordings: Sequence[Recording]) -> float:
 
 
 def fit_of(fit: Any, name: str = "fit") -> Fit:
-    """Return a Fit, or that in the file at a path; `name` is that of the argument."""
+    """Return a Fit, or the one in the file at a path; `name` is the name of the argument."""
     if isinstance(fit, str | os.PathLike):
         return load_fit(fit)
     if not isinstance(fit, Fit):
@@ -171,7 +171,7 @@ def payload_columns(base: BaseParameters, frame: Frame) -> np.ndarray:
 
 
 def body_size(robot: Robot, frame: Frame) -> float:
-    """Return how large a payload at a frame probably is, m: a share of the way to it, or that of 1 m if there is none."""
+    """Return the probable size of a payload at a frame, m: a share of the distance to the frame, or of 1 m if that is zero."""
     known = {name: value for name, value in robot.symbols if value is not None}
     lengths = [
         np.linalg.norm([to_float(v, "a length", known) for v in place.translation])
@@ -188,7 +188,7 @@ def total_mass(robot: Robot) -> float:
 
 
 def gain_covariance(estimate: Difference, body: np.ndarray, gain: float) -> np.ndarray:
-    """Return the covariance (10, 10) by uncertain gains: one factor on all torques, and one on those of each joint.
+    """Return the covariance (10, 10) due to uncertain gains: one factor on all torques, and one on those of each joint.
 
     The first scales all ten parameters. The second moves the centre of mass and the inertia; as a whole they leave the mass as
     it is, since its error is that of the first.

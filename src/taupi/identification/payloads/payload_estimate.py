@@ -31,7 +31,7 @@ ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
 class PayloadErrors(np.ndarray):
     """Errors of a payload (10,): of its mass, its centre of mass and its inertia, infinite for what a log does not determine.
 
-    Of the `ten` numbers, the order is m, x, y, z of the centre, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about it. Parts have names, too.
+    The order of the `ten` numbers is m, x, y, z of the centre, Ixx, Ixy, Ixz, Iyy, Iyz, Izz about it. Parts also have names.
 
     >>> errors = PayloadErrors([0.1, 0.01, 0.01, 0.02, 1.0, 0.2, 0.3, 1.0, 0.4, 1.0])
     >>> errors.mass, errors["com"].tolist(), float(errors.inertia[2, 0])
@@ -44,17 +44,17 @@ class PayloadErrors(np.ndarray):
 
     @property
     def mass(self) -> float:
-        """That of the mass, kg."""
+        """The error of the mass, kg."""
         return float(self[0])
 
     @property
     def com(self) -> np.ndarray:
-        """Those of the centre of mass (3,), m."""
+        """The errors of the centre of mass (3,), m."""
         return np.asarray(self)[1:4]
 
     @property
     def inertia(self) -> np.ndarray:
-        """Those of the inertia about the centre of mass (3, 3), kg m^2."""
+        """The errors of the inertia about the centre of mass (3, 3), kg m^2."""
         return np.array(symmetric(*np.asarray(self)[4:].tolist()), dtype=float)
 
     def __getitem__(self, key: Any) -> Any:
@@ -63,13 +63,13 @@ class PayloadErrors(np.ndarray):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PayloadEstimate:
-    """A payload, as it differs from what a fit knows of the robot.
+    """A payload: what a robot carries beyond the model of its fit.
 
     Attributes:
         fit: The fit of the robot without it.
         frame: The frame that it is fixed to, and in whose axes everything is stated.
         parameters: Its ten parameters (10,) about the origin of the frame: m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz.
-        covariance: Their covariance (10, 10), with that of the gains of drives.
+        covariance: Their covariance (10, 10), including that due to the drive gains.
         determined: Which of them the log determines (10,).
         gain_uncertainty: The share by which the gains of the drives may be off, one standard deviation.
         relative: ||tau - tau_hat|| / ||tau|| over all joints of the log, with the payload.
@@ -120,7 +120,7 @@ class PayloadEstimate:
 
         if not is_number(level) or not 0 < level < 1:
             raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
-        # By Satterthwaite (1946): the part by noise has the degrees of freedom of the stretches, the rest is as stated.
+        # By Satterthwaite (1946): the part due to noise has the degrees of freedom of the stretches; the rest is taken as exact.
         error = np.asarray(self.stderr)
         known = np.isfinite(error)
         share = np.where(known, np.asarray(self._errors(self.noise)), 0.0) / np.where(known & (error > 0), error, 1.0)
@@ -184,7 +184,7 @@ class PayloadEstimate:
 
     @property
     def present(self) -> bool:
-        """Whether there is a payload at all: its mass is more than two standard errors by noise and fit from zero."""
+        """Whether there is a payload at all: its mass is more than two standard errors (of noise and fit) from zero."""
         own = float(self.covariance[0, 0]) - (self.gain_uncertainty * self.mass) ** 2
         return self.mass > 2 * float(np.sqrt(max(own, 0.0)))
 

@@ -1,4 +1,4 @@
-"""The body that a real thing can have, most likely for an estimate of its ten parameters."""
+"""The most likely physically possible body for an estimate of its ten parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def likely_body(ten: np.ndarray, covariance: np.ndarray, size: float) -> np.ndar
     """Return the ten parameters of a real body for an estimate `ten` with its `covariance` C; `size` is a typical length, m.
 
     A real body has a positive semidefinite pseudo-inertia P (Wensing, Kim & Slotine 2018). The mass is that of the nearest such
-    body in the metric C^-1. Given the mass, what is minimised over the other nine is
+    body in the metric C^-1. Given the mass, the other nine minimise
 
         1/2 (pi - ten)^T C^-1 (pi - ten) - log det P,
 
@@ -47,7 +47,7 @@ def likely_body(ten: np.ndarray, covariance: np.ndarray, size: float) -> np.ndar
 
 
 def _nearest(target: np.ndarray, precision: np.ndarray) -> np.ndarray:
-    """Return the body nearest to `target`, a little inside of what real bodies have."""
+    """Return the body nearest to `target`, slightly inside the region of real bodies."""
     if smallest_eigenvalue(target.tolist()) > _EDGE:
         return target
     eigenvalues, v = np.linalg.eigh(precision)
@@ -56,7 +56,7 @@ def _nearest(target: np.ndarray, precision: np.ndarray) -> np.ndarray:
     cone = Cone(np.zeros((0, 10)), np.zeros(0), (pseudo_inertia_map(),), (-2 * _EDGE * packed(np.eye(4)),))
     solution = least_squares_in_cone(cone, root / unit, root @ target / unit, np.full(10, 1e-9), target)
     short = _EDGE - smallest_eigenvalue(solution.x.tolist())
-    # A solver's tolerance is made up for by a small ball.
+    # A small ball compensates for the solver's tolerance.
     ball = np.array([1.0, 0, 0, 0, 2.0, 0, 0, 2.0, 0, 2.0])
     return np.asarray(solution.x + max(short, 0.0) * ball)
 

@@ -1,4 +1,4 @@
-"""From two fits, or a fit and a log, to what has changed of the robot: `taupi.what_changed`."""
+"""From two fits, or a fit and a log, to what has changed about the robot: `taupi.what_changed`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from taupi.signals.log import Log
 from taupi.signals.reading import Reading
 from taupi.threads import small_algebra
 
-# Friction may change by this many times what it does from run to run; the scale of what is expected.
+# Friction may change by this many times its usual change from run to run: the scale of what is expected.
 _WIDE = 10.0
-# Viscous friction of this share of the joints has to change in one direction to be put down to temperature.
+# Temperature is named as the reason if viscous friction changes in one direction at this share of the joints.
 _MOST = 0.6
 
 
@@ -43,7 +43,7 @@ def what_changed(
     reading: Reading,
     preparation: Mapping[str, Any],
 ) -> ChangeList:
-    """Return what has changed of a robot since its `first` fit: a load, the friction of joints, with standard errors.
+    """Return what has changed about a robot since its `first` fit: a load, the friction of joints, with standard errors.
 
     `second` is another Fit of the same robot, or a log, a path or a list of logs. A change of base parameters is explained by a
     body at the frame `at`, by default the tip, and by friction; what is compared is friction at the largest speed of the first
@@ -92,7 +92,7 @@ def _columns(base: BaseParameters, frame: Frame) -> tuple[np.ndarray, list[int]]
 
 
 def _priors(fit: Fit, friction: list[int], mass: float, frame: Frame) -> np.ndarray:
-    """Return the standard deviations of what may have changed: none is known of the mass."""
+    """Return the standard deviations of what may have changed: unknown for the mass."""
     body = np.where(np.arange(10) == 0, np.inf, body_scale(mass, body_size(fit.robot, frame)))
     sizes = _WIDE * drift_sizes(fit.basis, fit.values, fit.speeds)[friction]
     return np.concatenate([body, np.where(sizes > 0, sizes, np.inf)])
@@ -130,7 +130,7 @@ def _between_fits(first: Fit, second: Fit, columns: np.ndarray, friction: list[i
     for fit, places in ((first, i), (second, j)):
         open_ones = open_directions(fit)[places]
         covariance += fit.covariance[np.ix_(places, places)] + open_ones @ open_ones.T
-    # Friction that only one of the fits has takes part of what is shared: it is left free.
+    # Friction that only one of the fits has absorbs part of what both share: it is left free.
     kinds = [e.kind for e in first.basis.parameters.layout.entries]
     others = [k for k in i if kinds[k] in ("load", "curve", "stribeck")]
     a = np.hstack([columns, np.eye(len(first.values))[:, others]])[i]

@@ -14,7 +14,7 @@ from taupi.input_files import parse_toml, printable, read_text
 
 _KEYS = ("mass", "centre", "box", "ellipsoid", "hull")
 _SHAPES = _KEYS[2:]
-# What each pair is, as a message has it.
+# What each pair is, as messages describe it.
 _PAIRS = {
     "mass": "[lower, upper], kg",
     "total_mass": "[lower, upper], kg",
@@ -42,7 +42,7 @@ class Bounds:
 
     @classmethod
     def of(cls, value: BoundsLike) -> Bounds | None:
-        """Return the bounds that `value` is, a mapping states, or the TOML file at a path holds; None for None.
+        """Return bounds from `value`: bounds, a mapping, or the path of a TOML file; None for None.
 
         >>> Bounds.of({"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}).mass_bounds
         {'forearm': (3, 5)}

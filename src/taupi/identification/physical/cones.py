@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 _TOLERANCE = 1e-10  # of the solver, on data scaled to about one: near the accuracy of a factorisation in doubles
-_LOOSE = 1e-5  # of the optimum, if rounding stops the solver early; x is moved into the cone afterwards
+_LOOSE = 1e-5  # of the optimum, if rounding stops the solver early; x is then moved into the cone
 # The solver's statuses for an optimum, in words.
 _GOOD = {"Solved": "solved", "AlmostSolved": "solved to fewer digits than asked for"}
 

@@ -1,4 +1,4 @@
-"""Least squares with a prior that knows what bodies are: the entropic divergence of each link from its description.
+"""Least squares with a prior on physical bodies: the entropic divergence of each link from its description.
 
 The divergence of a pseudo-inertia P from P_0, D = tr(P_0^-1 P) - log det(P_0^-1 P) - 4, is convex, zero at P_0, infinite at the
 edge of what a body can be, and the same in any frame and any units (Lee, Wensing & Park 2020). e^(-s D) is a Wishart density of
@@ -16,7 +16,7 @@ from taupi.identification.physical.region import parameter_scales, pseudo_inerti
 from taupi.model.parameters import LINK_SIZE, MASS, MOMENT, Parameters
 from taupi.model.robot import Robot
 
-# Kinds of terms that are positive like masses are, whatever a sensor says.
+# Kinds of terms that are always positive, like masses, whatever a sensor measures.
 POSITIVE = ("rotor", "rotor_inertia", "load")
 # Pseudo-inertias of descriptions have no eigenvalue below this share of the largest, in units of the link's mass and length: rods
 # and points of mass, or bodies that cannot exist, are descriptions too.
@@ -32,7 +32,7 @@ class EntropicPrior:
     """Coordinates z (p,) in which the prior is simple: pi = `origin` + `basis` z.
 
     Ten of each link are Q = L^-1 P L^-T with P_0 = L L^T, packed, which is I where the link is as described. A rotor is a
-    multiple of that described. All other terms are in units of what they are expected to deviate by.
+    multiple of the described one. All other terms are in units of their expected deviation.
 
     Attributes:
         origin: The standard parameters at z = 0 (p,).
@@ -50,7 +50,7 @@ class EntropicPrior:
 
     @classmethod
     def of(cls, robot: Robot, standard: Parameters, prior: np.ndarray, scales: np.ndarray) -> EntropicPrior:
-        """Return the prior around standard parameters (p,); `scales` (p,) are by what terms are expected to deviate from it."""
+        """Return the prior around standard parameters (p,); `scales` (p,) are the expected deviations of terms from it."""
         entries = standard.layout.entries
         starts = tuple(k for k, e in enumerate(entries) if e.kind == MASS[0])
         kinds = np.array([e.kind in POSITIVE for e in entries])
@@ -68,7 +68,7 @@ class EntropicPrior:
 
     @property
     def start(self) -> np.ndarray:
-        """z of the description (p,); a rotor that it does not state has a tenth of what is expected."""
+        """z of the description (p,); a rotor that it does not state has a tenth of the expected inertia."""
         z = np.where(self.described, 1.0, np.where(self.positive, 0.1, 0.0))
         for start in self.links:
             z[start : start + LINK_SIZE] = packed(np.eye(4))
@@ -120,7 +120,7 @@ class EntropicPrior:
     def log_integral(self, strength: float) -> float:
         """Return log of the integral of e^(-value) over z.
 
-        Of a link it is log of the Wishart integral, -4 (s + 5/2) log s + log Gamma_4(s + 5/2) + 4 s, with off-diagonal
+        For a link it is the log of the Wishart integral, -4 (s + 5/2) log s + log Gamma_4(s + 5/2) + 4 s, with off-diagonal
         coordinates sqrt(2) times as long as the entries of Q.
         """
         from scipy.special import gammaln, multigammaln

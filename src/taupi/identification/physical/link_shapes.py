@@ -119,7 +119,7 @@ def _of_faces(faces: Sequence[np.ndarray]) -> list[np.ndarray]:
 
 
 def vector(values: ArrayLike, name: str) -> np.ndarray:
-    """Return three finite numbers as an array; `name` is the argument to blame if they are not."""
+    """Return three finite numbers as an array; `name` is the argument that errors name."""
     try:
         result = np.asarray(values, dtype=float)
     except (TypeError, ValueError, OverflowError):

@@ -31,8 +31,8 @@ _POSITIVE = (
     *("viscous", "coulomb", "rotor", "stribeck", "load"),
     *("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb"),
 )
-# The share of the load may be below zero by this much, which nobody can see: it is often exactly zero, and a region in which
-# nothing but its edge is left has no inside. `Region.parameters` then says zero.
+# The share of the load may be below zero by this much, which is invisible: it is often exactly zero, and a region in which
+# only the edge is left has no interior. `Region.parameters` then returns zero.
 _NO_SHARE = 1e-6
 _DEFAULT_MASS, _DEFAULT_LENGTH = 1.0, 0.2  # kg and m: the scale of a link about which the description says nothing
 
@@ -229,7 +229,7 @@ def _pair(value: Any, what: str) -> tuple[Any, Any]:
 
 
 def mass_range(value: Range, what: str) -> Range:
-    """Return the ends of a range of masses, kg; `what` names it where it is refused."""
+    """Return the ends of a range of masses, kg; `what` is its name in errors."""
     ends = _pair(value, what)
     try:
         low, high = float(ends[0]), float(ends[1])

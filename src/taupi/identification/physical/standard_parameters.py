@@ -14,7 +14,7 @@ from taupi.model.parameters import Parameters
 from taupi.model.scalars import exact
 from taupi.threads import small_algebra
 
-# If the prior is missing, or one that no body can have, and consistency costs more than this share of the torque, the result is
+# If the prior is missing or physically impossible, and consistency costs more than this share of the torque, the result is
 # refused: neither the data nor the description would support it.
 FARTHEST = 0.1
 # The largest share by which the sum of squares may grow for the sake of the prior; the residual grows by half of it, 0.5 %.

@@ -89,7 +89,7 @@ def assemble(
 
 
 def _row_settings(problem: Problem) -> dict[str, Any]:
-    """Return the setting that tells rows with deflections as measurements from those with deflections as columns."""
+    """Return the setting that says whether deflections are measurements or columns in the rows."""
     if problem.contact is not None:
         return dict(problem.contact)
     return {"fits_deflection": True} if problem.springs is not None and problem.springs.rows is not None else {}

@@ -1,4 +1,4 @@
-"""How much of the logs the description explains, and the offer to rely on it where the logs say little."""
+"""How much of the logs the description explains, and the suggestion to rely on it if the logs say little."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.rows.factors import WEAKEST, residual_squares, stack_factors
 from taupi.identification.weighting import first_weights, weighted_least_squares
 
-# The name of the estimator that is offered.
+# The name of the suggested estimator.
 ENTROPIC = "entropic"
 # A log with less motion than this is short, s.
 SHORT_S = 10.0
@@ -19,12 +19,12 @@ SHORT_S = 10.0
 # Offsets are not fitted for this: they would hide a drive that compensates gravity.
 UNEXPLAINED = 0.5
 OFFSETS = ("offset", "link_offset")
-# Parts of friction that are small beside it.
+# Small parts of friction.
 SMALL = (Load.name, Curve.name)
 
 
 def description_errors(problem: Problem) -> dict[str, float]:
-    """Return the share of each joint's torque that the description leaves, beyond what least squares leaves: that is noise.
+    """Return the share of each joint's torque that the description leaves, beyond the noise that least squares leaves.
 
     It is sqrt(|tau - tau_1|^2 - |tau - tau_0|^2) / |tau|, tau_1 with the links as described and all terms but offsets fitted, and
     tau_0 with everything fitted.
@@ -48,7 +48,7 @@ def description_errors(problem: Problem) -> dict[str, float]:
 
 
 def entropic_offer(problem: Problem, fit: Fit) -> str | None:
-    """Return a note that offers the entropic estimator if logs are short or leave parameters open, and the description fits."""
+    """Return a note that suggests the entropic estimator if logs are short or leave parameters open, and the description fits."""
     longest = [max((f.rows for f in problem.factors if f.file == k), default=0) for k in range(len(problem.records))]
     seconds = sum(rows / r.rate_hz for rows, r in zip(longest, problem.records, strict=True))
     unknown, described = int(fit.undetermined.sum()), problem.prior[: len(problem.base.robot.parameters)].any()

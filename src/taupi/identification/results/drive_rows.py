@@ -1,4 +1,4 @@
-"""Predictions of a fit in which deflections are measurements: of whole drives, and of links without what their encoders add."""
+"""Predictions of a fit in which deflections are measurements: of whole drives, and of links without encoder errors."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def with_drives(fit: Fit, rows: np.ndarray) -> np.ndarray:
 def encoder_torque(
     fit: Fit, xd: np.ndarray, surplus: np.ndarray, smooth: Callable[[np.ndarray], np.ndarray] = lambda x: x
 ) -> np.ndarray:
-    """Return the torque (N, count) that the encoders of a log pretend in the rows of links: K (lost motion + offset).
+    """Return the apparent torque (N, count) that encoder errors of a log cause in the rows of links: K (lost motion + offset).
 
     `xd` (N', count) are the velocities, which `smooth` brings to the N rows. `surplus` (N, count) is the torque of the springs
-    less that of the links. Encoders have another offset in each log: the one for which the surplus is 0 on average.
+    minus that of the links. Encoders have another offset in each log: the one for which the surplus is 0 on average.
     """
     equations, result = Equations.of(fit.basis), np.zeros(surplus.shape)
     names = list(fit.names)

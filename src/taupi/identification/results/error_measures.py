@@ -28,7 +28,7 @@ def relative_errors(values: ArrayLike, truth: ArrayLike) -> np.ndarray:
 
 
 def normalised_mean_error(values: ArrayLike, truth: ArrayLike) -> float:
-    """Return the mean of |values - truth| / |truth|, a parameter that is 0 counting with |value| (Zollo et al. 2014, section 6).
+    """Return the mean of |values - truth| / |truth|, or of |value| for a parameter that is 0 (Zollo et al. 2014, section 6).
 
     `values` (..., p) are estimates, `truth` (p,) or (..., p) what they should be.
 

@@ -34,7 +34,7 @@ def faster_joints(fit: Fit, speeds: Mapping[str, float]) -> dict[str, Speeds]:
 
 
 def warn_if_faster(log: str, faster: Mapping[str, Speeds]) -> None:
-    """Warn where a log, by its name, moves clearly faster than the fitted ones."""
+    """Warn if a log, given by name, moves clearly faster than the fitted ones."""
     if faster:
         pairs = (f"{name} up to {s.reached:.3g}, fitted up to {s.fitted:.3g}" for name, s in faster.items())
         warn(

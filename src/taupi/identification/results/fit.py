@@ -89,10 +89,10 @@ class Fit:
         prior: The standard parameters (p,) used for what the logs do not determine.
         standard: Standard parameters (p,), if the estimator gives them itself.
         triangle: The weighted rows [Y_b tau], compressed (k, b + 1).
-        springs: What the logs show of the springs of an elastic robot, and of their encoders: delay, offsets, lost motion.
-        judged: The verdict of `taupi.identify`, which looked at the logs too; None for a fit that was made in another way.
+        springs: What the logs show about the springs of an elastic robot and their encoders: delay, offsets, lost motion.
+        judged: The verdict of `taupi.identify`, which also examined the logs; None for a fit that was made in another way.
         cutoffs: The cutoffs chosen for all logs together, for the fit and for predictions; None if they were set.
-        shifts: How far each estimate (b,) moves at most if one of four parts of the logs is left out; None if that is not known.
+        shifts: The largest change of each estimate (b,) if one of four parts of the logs is left out; None if it is not known.
     """
 
     robot: Robot
@@ -244,7 +244,7 @@ class Fit:
         """Return what follows drifting friction online: `init`, `step`, `program`, and C by `taupi.emit_component`.
 
         Three numbers per joint, the changes of viscous friction, dry friction and offset, are learnt from past samples.
-        Friction may change by some 20 % within `seconds`, 60 by default.
+        Friction may change by about 20 % within `seconds`, 60 by default.
 
         >>> import numpy as np, taupi as tp
         >>> arm, t, w = tp.load("elbow2r").with_friction(coulomb=1.0), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -264,7 +264,7 @@ class Fit:
         return FrictionTracker(model, FrictionFilter.of(model, positive("seconds", seconds)))
 
     def recursive_estimator(self, seconds: float = 60.0) -> RecursiveLeastSquares:
-        """Return recursive least squares for the base parameters, which starts here: `init`, `step`, and C.
+        """Return recursive least squares for the base parameters, starting from this fit: `init`, `step`, and C.
 
         A sample counts for about `seconds`, 60 by default.
 
@@ -293,7 +293,7 @@ class Fit:
         def track(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Tracking:
             """Return the torque predicted for a `log`, or the log in a file, while friction follows it causally.
 
-            Settings are those of `validate`. Its error is an online error, never to be quoted as one of held-out data: it has
+            Settings are those of `validate`. Its error is an online error, never to be quoted as that of held-out data: it has
             seen past torques of the same log.
             """
             from taupi.identification.results.tracking import track
@@ -351,11 +351,11 @@ class Fit:
         """||tau - tau_hat|| / ||tau|| over all joints of the fitted logs."""
         left = [j.rms * math.sqrt(j.rows) for j in self.joints]
         power = math.hypot(*(e / j.relative for e, j in zip(left, self.joints, strict=True) if j.relative > 0))
-        return math.hypot(*left) / power if power > 0 else 0.0  # no squares: a file may state any numbers
+        return math.hypot(*left) / power if power > 0 else 0.0  # squares could overflow: a file may contain any numbers
 
     @property
     def summary(self) -> str:
-        """One line: how many parameters, by which estimator, and how well they explain the torque."""
+        """One line: how many parameters, from which estimator, and how well they explain the torque."""
         worst, total = max(self.joints, key=lambda j: j.relative), self.relative
         insignificant = int((~self.significant & ~self.undetermined).sum())
         return (

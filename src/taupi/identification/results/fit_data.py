@@ -20,7 +20,7 @@ from taupi.identification.rows.recording import LogRecord
 from taupi.identification.springs.records import SpringRecord
 from taupi.model.robot import Robot
 
-# To be raised whenever a reader of older data would misread newer data.
+# Increase this number whenever a reader of older data would misread newer data.
 SCHEMA = 1
 LOGS = ("logs", "runs")  # what the provenance calls them, and what it called them until 0.1
 

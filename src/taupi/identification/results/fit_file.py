@@ -1,4 +1,4 @@
-"""Fits in files: `fit.json` for machines, which reads back to an equal fit, and `fit.txt` for people."""
+"""Fits in files: `fit.json`, which reads back to an equal fit, and `fit.txt`, a readable text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SCHEMA = f"{KIND}/{VERSION}"
 
 
 def write_fit(fit: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write a `fit` to `path`: as JSON, which `taupi.load_fit` reads back, or, if the name ends in .txt, as tables for people.
+    """Write a `fit` to `path`: as JSON, which `taupi.load_fit` reads back, or, if the name ends in .txt, as readable tables.
 
     The JSON object is `Fit.to_dict` with the name of the schema, "taupi.fit/1", and under "description" the robot as TOML text,
     so that a prediction needs only this file. If the robot was read from a URDF file, its text is under "source", so that
@@ -190,7 +190,7 @@ def _parse(file: Path) -> Any:
     expected = f"a fit of taupi, {SCHEMA}"
     data = read_bytes(file, expected, budget().data_bytes, "Write one with taupi.write_fit or `taupi identify`.")
     if data.count(b"[") + data.count(b"{") > budget().nodes:
-        raise TaupiError(f"{printable(file)} is not JSON of a fit: it has more lists than one could have.")
+        raise TaupiError(f"{printable(file)} is not JSON of a fit: its lists are nested too deeply.")
     return parse_json(data, printable(file), expected)
 
 

@@ -1,4 +1,4 @@
-"""What a saved fit must hold, key by key: checked before anything is made of it."""
+"""What a saved fit must hold, key by key: checked before it is used."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class StatusData(_StatusData, total=False):
 
 
 class ReasonData(TypedDict):
-    """A reason of the verdict."""
+    """A reason for the verdict."""
 
     cause: str
     sentence: str
@@ -46,7 +46,7 @@ class VerdictData(TypedDict):
 
 
 class SpringData(TypedDict):
-    """What logs show of a spring; infinite numbers are null."""
+    """What logs show about a spring; infinite numbers are null."""
 
     joint: str
     unit: str
@@ -75,7 +75,7 @@ class OlderLogRecord(TypedDict):
 
 
 class Provenance(TypedDict, total=False):
-    """Where a fit comes from; more keys are facts for people."""
+    """Where a fit comes from; further keys are only informative."""
 
     logs: list[LogRecord]
     runs: list[OlderLogRecord]

@@ -15,14 +15,14 @@ from taupi.identification.online.recursive import RecursiveLeastSquares, upper_f
 from taupi.identification.results.export import PLACED, robot_with
 from taupi.identification.results.fit import Fit
 
-# The sign of a measured velocity below this share of the largest is noise: dry friction builds up over no less.
+# Below this share of the largest speed, the sign of a measured velocity is noise: dry friction builds up over at least this.
 _NOISE = 0.01
 
 
 def online_model(fit: Fit) -> OnlineModel:
     """Return the robot whose torque is that of the fit for every motion: tau = Y_b pi_b.
 
-    Its standard parameters are the base parameters at their representatives, and 0 elsewhere, for which B pi = pi_b: they act
+    Its standard parameters are the base parameters at their representatives, and 0 elsewhere, so that B pi = pi_b: they act
     alike in every motion, whether or not real bodies could have them.
     """
     require_motors(fit.robot, "What runs beside a robot")
@@ -53,10 +53,10 @@ def online_model(fit: Fit) -> OnlineModel:
 
 
 def recursive_estimator(fit: Fit, seconds: float) -> RecursiveLeastSquares:
-    """Return recursive least squares that starts at a fit, in which a sample counts for about so many `seconds`.
+    """Return recursive least squares that starts at a fit; a sample counts for about this many `seconds`.
 
-    Standard deviations may grow to ten times those of the fit and 30 % of the estimate: a motion that excites a parameter says
-    more than that within seconds, and one that does not leaves it there.
+    Standard deviations may grow to ten times those of the fit and 30 % of the estimate: a motion that excites a parameter shows
+    it more precisely within seconds, and a motion that does not leaves it there.
     """
     model, linear = online_model(fit), fit.basis.linear
     b = linear.count

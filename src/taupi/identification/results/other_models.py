@@ -1,4 +1,4 @@
-"""A model of another kind held against a fit on a log: torques joint by joint, and what the difference looks like."""
+"""A model of another kind compared with a fit on a log: torques joint by joint, and what the difference looks like."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from taupi.threads import small_algebra
 
 # From q, qd, qdd (N, n): the torque (N, n).
 Torque = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-# What a joint's difference may look like, with its unit at a turning and at a sliding joint.
+# What a joint's difference may look like, with its unit at a revolute and at a prismatic joint.
 SHAPES = (
     ("a constant torque", "N m", "N"),
     ("viscous friction", "N m s/rad", "N s/m"),
@@ -30,14 +30,14 @@ SHAPES = (
 )
 # Differences below this share of a joint's torque are not explained further.
 _SMALL = 0.01
-# Shapes that together explain less than this share of the difference's sum of squares do not name it.
+# If all shapes together explain less than this share of the difference's sum of squares, none is named.
 _NAMED = 0.5
 _SLOW = 0.1
-# Shapes name a difference unless bodies of links explain this much more of it.
+# Shapes are named unless bodies of links explain this much more of the difference.
 _CLOSE = 0.02
-# Of this many rows, evenly spread.
+# Number of rows, evenly spread, that are compared.
 _ROWS = 4000
-# A shape is named from this share of the explained sum of squares.
+# A shape is named if it explains at least this share of the explained sum of squares.
 _PART = 0.1
 
 
@@ -49,8 +49,8 @@ class Difference:
         name: The joint.
         relative: The root mean square of the difference over that of the measured torque.
         values: What explains it best, in the order of `SHAPES`: a constant torque, viscous and dry friction, an armature, each
-            the other model's less the fit's.
-        parts: The share of the sum of squares of the difference that each of these explains, the others given.
+            the other model's minus the fit's.
+        parts: The share of the sum of squares of the difference that each of these explains in addition to the others.
         explained: The share that all four explain together; the rest is in the bodies of links, in gravity, or in how dry
             friction sets in.
         bodies: The share that other bodies of links would explain instead.
@@ -66,7 +66,7 @@ class Difference:
     slow: float
 
     def sentence(self, slides: bool = False) -> str:
-        """Say what the difference looks like; nothing if it is below one percent of the torque."""
+        """Return what the difference looks like; nothing if it is below one percent of the torque."""
         if self.relative < _SMALL:
             return ""
         if self.explained < max(_NAMED, self.bodies - _CLOSE):
@@ -149,7 +149,7 @@ class ModelComparison:
 def compare_models(
     fit: Fit, models: Mapping[str, Torque | Fit], log: LogLike, reading: Reading, changes: Mapping[str, Any]
 ) -> ModelComparison:
-    """Return a fit and other `models` on a log, prepared as the fit's own were but for some `changes`.
+    """Return a fit and other `models` on a log, prepared like the fit's own logs except for some `changes`.
 
     A model is a function of q, qd and qdd (N, n) that gives torques (N, n), or a fit with other values. All pass the filter that
     the measured torque passes.
@@ -179,7 +179,7 @@ def compare_models(
 
 
 def without_memory(fit: Fit) -> Torque:
-    """Return the torque of a fit as a program has it: dry friction of the state alone, not of how the motion came there.
+    """Return the torque of a fit as programs compute it: dry friction depends on the state alone, not on the earlier motion.
 
     Friction that depends on load or bends with speed is left out.
     """
@@ -203,7 +203,7 @@ def _validated(fit: Fit, own: Validation, recording: Recording, torque: Torque, 
 
 
 def _filtered(recording: Recording, values: np.ndarray, time: np.ndarray) -> np.ndarray:
-    """Return signals of the smoothed log (N, ...) as the torque is compared: through the filter of the rows, at some times."""
+    """Return signals of the smoothed log (N, ...) in the form in which torques are compared: filtered, at some times."""
     smooth = recording.log
     flat = values.reshape(len(values), -1)
     passed = flat if recording.row_filter is None else recording.row_filter(flat)

@@ -1,4 +1,4 @@
-"""What speaks against a fit by itself, without a look at its logs."""
+"""Objections to a fit that can be found without its logs."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def reasons_of_fit(fit: Fit) -> tuple[Reason, ...]:
 
 
 def reasons_of_errors(fit: Fit) -> tuple[Reason, ...]:
-    """Return those of the reasons that cost nothing to find."""
+    """Return the reasons that cost nothing to find."""
     return (*_poor_fit(fit), *_poor_joints(fit), *_fallback(fit), *reasons_of_springs(fit))
 
 
 def reasons_of_bodies(fit: Fit) -> tuple[Reason, ...]:
-    """Return those of the reasons for which standard parameters are needed, which may take seconds.
+    """Return the reasons that need standard parameters, which may take seconds.
 
     No real bodies have the estimate, and the nearest real bodies explain the torque far worse (a wrong sign); or masses differ
     from the description by an order of magnitude or more.
@@ -53,8 +53,8 @@ def reasons_of_bodies(fit: Fit) -> tuple[Reason, ...]:
 def reasons_of_springs(fit: Fit) -> tuple[Reason, ...]:
     """Return one reason for each spring that cannot be right.
 
-    Its stiffness is more than ten times off the description, or the torque that its link needs explains the torque of the spring
-    worse than nothing does.
+    Its stiffness differs from the description by a factor of more than ten, or the torque that its link needs explains the spring
+    torque worse than zero would.
     """
     described = dict(zip(fit.basis.standard.names, fit.basis.standard.values, strict=True))
     reasons = []
@@ -89,9 +89,9 @@ def _poor_fit(fit: Fit) -> list[Reason]:
 
 
 def _poor_joints(fit: Fit) -> list[Reason]:
-    """Return a reason where joints of a floating robot, or of one with loops, are hardly explained though the rest is.
+    """Return a reason if some joints of a floating robot, or of one with loops, are hardly explained although the rest is.
 
-    The six rows of a base know all links by themselves and outweigh the joints, so that a motor of the wrong sign costs the fit
+    The six rows of a base see all links and outweigh the joints, so that a motor with the wrong sign costs the fit
     as a whole little.
     """
     if not (fit.robot.floating or fit.robot.loops):
@@ -147,7 +147,7 @@ def _implausible_masses(fit: Fit) -> list[Reason]:
     if light.sum() >= max(2, stated.sum() / 2):
         links_text = f"{int(light.sum())} of {int(stated.sum())} links"
         sentence = f"{links_text} would weigh less than {percent(LIGHTER)} of what their description says."
-        # Springs and controllers that carry the arm do that, too: no reason against the fit, but one against an export.
+        # Springs and controllers that carry the arm have the same effect: no reason against the fit, but one against an export.
         return [Reason("masses", sentence, Level.GOOD, (), {"light": int(light.sum())}, f"{_CHECK}.")]
     return []
 

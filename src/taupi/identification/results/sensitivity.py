@@ -1,4 +1,4 @@
-"""How far estimates move if a part of the logs is left out: parameters that only some of the logs, or noise, decide move far."""
+"""How far estimates move if a part of the logs is left out: far if only some of the logs, or noise, determine them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from taupi.identification.rows.factors import JointFactor, stack_factors
 
-# The logs are left out in this many parts: every fourth log, or, of fewer logs, stretches of time.
+# The logs are left out in this many parts: every fourth log, or stretches of time if there are fewer logs.
 _PARTS = 4
 # A parameter that moves by this many of its standard errors, and by this share of its value, is not as certain as it seems.
 _FAR, _SHARE = 5.0, 0.5
@@ -17,10 +17,10 @@ _FAR, _SHARE = 5.0, 0.5
 def shifts(
     pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, spread: np.ndarray
 ) -> np.ndarray:
-    """Return how far each parameter (b,) moves at most if one of four parts of the logs is left out.
+    """Return the largest change of each parameter (b,) if one of four parts of the logs is left out.
 
     Without part k, x moves by -A (I - Y_k^T Y_k)^-1 Y_k^T (tau_k - Y_k x), with the rows of the part in coordinates in which all
-    rows together are orthonormal, A = `spread`. What that part alone decides, for the most part, moves by all of its value, x.
+    rows together are orthonormal, A = `spread`. A parameter that mostly depends on that part moves by its whole value, x.
     """
     groups: dict[int, list[JointFactor]] = {}
     files = {f.file for f in pieces}

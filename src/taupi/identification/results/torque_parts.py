@@ -1,4 +1,4 @@
-"""What a predicted torque is made of, beside a log's rows: the part of friction, and what the description alone predicts."""
+"""The parts of a predicted torque along a log: friction, and what the description alone predicts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from taupi.identification.results.fit import Fit
 from taupi.identification.rows.row_maker import Rows
 
-# Kinds of friction by the last part of a parameter's name, and what their columns are headed.
+# Kinds of friction by the last part of a parameter's name, and the headings of their columns.
 FRICTION_KINDS = {
     "viscous": "viscous",
     "coulomb": "Coulomb",
@@ -37,7 +37,7 @@ class TorqueParts:
 
 
 def friction_kind(name: str) -> str | None:
-    """Return which friction a parameter is, by its name; None for another parameter.
+    """Return the kind of friction that a parameter is, from its name; None for other parameters.
 
     >>> friction_kind("elbow.viscous"), friction_kind("forearm.m")
     ('viscous', None)

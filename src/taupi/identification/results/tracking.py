@@ -1,4 +1,4 @@
-"""Friction that follows a robot along a log: how far a causal correction of three numbers per joint improves a fit's torque."""
+"""Friction that follows a robot along a log: how much a causal correction of three numbers per joint improves a fit."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def track(fit: Fit, tracker: FrictionTracker, log: LogLike, reading: Reading, ch
 
 
 def friction_columns(fit: Fit, tracker: FrictionTracker, rows: Rows) -> np.ndarray:
-    """Return x = (qd, s, 1) of each joint (N, n, 3), filtered as the rows are; what the fit has no column for is not filtered."""
+    """Return x = (qd, s, 1) of each joint (N, n, 3), filtered like the rows; parts without a column are not filtered."""
     x = np.ones((len(rows), fit.robot.n, 3))
     widths = tracker.model.widths
     for j, joint in enumerate(fit.robot.joint_names):

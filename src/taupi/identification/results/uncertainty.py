@@ -16,12 +16,12 @@ import numpy as np
 from taupi.identification.rows.factors import JointFactor
 
 # A stretch that alone determines a combination leaves no residual that would show how wrong it is. Up to a leverage of 1 - BLIND,
-# the residual is enlarged accordingly; what then is still missing is taken from the covariance of the bandwidth.
+# the residual is enlarged accordingly; what is still missing then is taken from the covariance of the bandwidth.
 BLIND = 0.05
 # Degrees of freedom of a joint's noise for which no independent rows are left. A parameter that depends on such a joint alone has
 # fewer than one, and its standard error is infinite.
 _NOTHING = 0.25
-# Neighbouring logs are taken together if there are more: enough clusters to tell standard errors by, and memory that is bounded.
+# Neighbouring logs are joined if there are more: enough clusters for standard errors, and bounded memory.
 _CLUSTERS = 512
 # Parameters whose degrees of freedom are computed together: enough for products of matrices, few enough for memory.
 _AT_ONCE = 16
@@ -36,7 +36,7 @@ class Uncertainty:
 
     @property
     def unknown(self) -> np.ndarray:
-        """Which parameters have no standard error (b,): fewer independent rows than parameters are behind them."""
+        """Which parameters have no standard error (b,): they depend on fewer independent rows than parameters."""
         return np.asarray(self.freedom < 1)
 
 
@@ -54,7 +54,7 @@ def uncertainty(
     relative to what M_0 expects of them, a = min(1, |error of M_1|^2 / |M_1 - c M_0|^2), in the units of M_0, and e >= 1 for what
     neighbouring stretches have in common; c and e are 1 unless that is significant. Degrees of freedom are Satterthwaite's
     (1946), for each parameter. `pieces` are the factors of all stretches, `weights` the w of each (file, joint), 1 by default.
-    Of more than 512 files, neighbours count as one: weighted rows of a joint have noise of one size.
+    If there are more than 512 files, neighbours count as one: weighted rows of a joint have noise of one size.
     """
     b, d = spread.shape
     groups, stretches = _Groups(pieces, weights, x, spread), Stretches(pieces, weights, x, spread)
@@ -75,7 +75,7 @@ def uncertainty(
 def loss_significance(
     pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, best: np.ndarray
 ) -> float:
-    """Return by how many standard errors the sum of squares at `x` is above that at `best`: a z-score over stretches of time.
+    """Return how many standard errors the sum of squares at `x` is above that at `best`: a z-score over stretches of time.
 
     z = sum_k d_k / sqrt(sum_k (d_k - d)^2), with d_k the difference of the sums of squares in stretch k and d its mean; it is
     valid if different stretches are nearly independent, whatever the noise within one is like.
@@ -91,14 +91,14 @@ def loss_significance(
 
 
 def _clusters(pieces: Sequence[JointFactor]) -> dict[int, int]:
-    """Return the cluster of each file: itself, or, of very many, as many neighbours as leave 512 clusters."""
+    """Return the cluster of each file: the file itself, or, for very many files, groups of neighbours in 512 clusters."""
     files = sorted({f.file for f in pieces})
     together = -(-len(files) // _CLUSTERS) or 1
     return {file: file if together == 1 else k // together for k, file in enumerate(files)}
 
 
 class _Groups:
-    """The rows of each (file, joint): their number of independent ones, their noise, and what it does to the scores."""
+    """The rows of each (file, joint): how many are independent, their noise, and its effect on the scores."""
 
     def __init__(
         self, pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, spread: np.ndarray

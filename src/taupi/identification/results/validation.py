@@ -167,7 +167,7 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
 
 
 def recording_of(fit: Fit, log: LogLike, settings: Preparation, reading: Reading | None = None) -> Recording:
-    """Return a log, or that in a file, prepared to be predicted by a fit: with the fit's cutoff unless `settings` have one."""
+    """Return a log, or the log in a file, prepared for prediction by a fit: with the fit's cutoff unless `settings` have one."""
     log = _read(log, fit, reading or Reading())
     equations = Equations.of(fit.basis)
     # A log that was prepared before is prepared once more.

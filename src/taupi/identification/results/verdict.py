@@ -9,14 +9,14 @@ from typing import Any
 
 
 class Level(str, Enum):
-    """How far a fit is to be trusted, from best to worst; each is a text, too."""
+    """How far a fit can be trusted, from best to worst; each level is also a string."""
 
     GOOD = "good"
     """Nothing speaks against it."""
     DOUBTFUL = "doubtful"
     """It may be used, but something about the log or the description is likely to be wrong."""
     WRONG = "wrong"
-    """It is not a model of the robot: no file for others is made of it unless asked for."""
+    """It is not a model of the robot: it is not exported unless the user asks for it."""
 
     def __str__(self) -> str:
         return self.value
@@ -33,8 +33,8 @@ class Reason:
 
     Attributes:
         cause: What it is, in one word such as "degrees"; `verdict.causes.cause_names` lists the likely causes.
-        sentence: The same for people, with its numbers.
-        level: What it makes of the fit by itself.
+        sentence: The same as a sentence, with its numbers.
+        level: The level of the fit if this is the only reason.
         joints: The joints that it concerns; empty for all.
         numbers: The numbers in the sentence, by name; errors are relative, everything else is in SI units.
         remedy: What to do about it; empty if nothing is known.
@@ -84,7 +84,7 @@ class Verdict:
 
     @classmethod
     def of(cls, reasons: Iterable[Reason]) -> Verdict:
-        """Return the verdict of several reasons, worst first."""
+        """Return the verdict from several reasons, worst first."""
         return cls(tuple(sorted(reasons, key=lambda reason: -reason.level.rank)))
 
     @property
@@ -104,7 +104,7 @@ class Verdict:
 
     @property
     def lines(self) -> list[str]:
-        """The verdict for people: its level, then one line per reason."""
+        """The verdict as text: its level, then one line per reason."""
         return [f"verdict: {self.level}", *(f"- {reason}" for reason in self.reasons)]
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class Verdict:
 
 
 def percent(share: float) -> str:
-    """Return a relative error with two digits, as sentences have it.
+    """Return a relative error with two digits, for use in sentences.
 
     >>> percent(0.483), percent(0.0214), percent(1.474), percent(0.00034), percent(3e5)
     ('48 %', '2.1 %', '147 %', '0.034 %', 'over 9999 %')

@@ -31,11 +31,11 @@ from taupi.signals.reading import Streaming
 
 # Larger files (in bytes) are streamed if their format allows it: about 300 000 samples of a 7-joint arm.
 STREAMED_BYTES = 64 << 20
-# Periods of the lowest cutoff in a log: one at each end is cut, and one of three times the frequency, which is half of them.
+# Periods of the lowest cutoff in a log: at each end, one is cut, and one at three times the frequency: half of them in all.
 _PERIODS = 16 / 3
 # A block with fewer samples shows neither a rate nor a standstill.
 _LEAST = 64
-# Samples of a log in memory in which its standstill is looked for at once: most logs do not begin with a long one.
+# Number of samples of a log in memory that are searched for standstill at once: most logs do not begin with a long one.
 _PART = 16_384
 
 
@@ -68,11 +68,11 @@ class BlockSource:
 
     @property
     def lowest_cutoff_hz(self) -> float:
-        """The lowest cutoff, Hz, of which half of the motion is left once a period of each of two filters is cut at each end."""
+        """The lowest cutoff, Hz, with which half of the motion is left once a period of both filters is cut at each end."""
         return _PERIODS * self.rate_hz / max(self.motion.stop - self.motion.start, 1)
 
     def recorded(self, samples: int) -> Log:
-        """Return the log as it was recorded, with whatever is wrong with it; of a stream, the first samples of its motion."""
+        """Return the log as it was recorded, errors included; for a stream, the first samples of its motion."""
         return self.head(samples) if self.raw is None else self.raw
 
     def head(self, samples: int) -> Log:

@@ -1,4 +1,4 @@
-"""The cutoffs that were chosen for all logs of a fit together, as data: for the fit, for predictions, and how sure they are."""
+"""The cutoffs that were chosen for all logs of a fit together: for the fit, for predictions, and how certain they are."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class ChosenCutoffs:
     Attributes:
         fit_hz: The cutoff of the rows that were fitted, Hz; a log too short for it has a higher one.
         validation_hz: The cutoff up to which the motion of a log is taken for predictions, Hz.
-        slow: Whether the motion is too slow to show inertias, so that all was fitted that the noise of q allows.
-        half_hz: From this frequency on, the residual of a first model has half of the torque's power, Hz; None if everywhere.
-        equal_hz: From this frequency on, it has as much power as the torque, Hz. Between the two, a cutoff matters little.
+        slow: Whether the motion is too slow to show inertias, so that the cutoff is the highest that the noise of q allows.
+        half_hz: Above this frequency, the residual of a first model has half of the torque's power, Hz; None if it always has.
+        equal_hz: Above this frequency, it has as much power as the torque, Hz. Between the two, the choice matters little.
         suggested_hz: What the spectrum of q alone suggests, Hz.
         least_hz: What the motion of all logs needs, Hz.
         most_hz: What the noise of q allows, Hz.

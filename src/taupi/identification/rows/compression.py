@@ -27,7 +27,7 @@ class Extension(Protocol):
     def shapes(
         self, q: np.ndarray, qd: np.ndarray, seconds: float, past: Past | None
     ) -> tuple[np.ndarray, Past | None]:
-        """Return functions of the motion (N, k, K) that are to be filtered with the rows."""
+        """Return functions of the motion (N, k, K) to filter together with the rows."""
         ...
 
     def extended(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

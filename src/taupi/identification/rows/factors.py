@@ -69,7 +69,7 @@ class Compressor:
 
     `used` (n, p) says which columns of a joint's rows are not zero at every state: those of its own friction, and of the links
     that it carries. Rows that combine several joints have all columns. `share` is how many independent samples a row is worth,
-    and `most`, one or an even number, how many stretches there are at most. If about so many rows are `expected`, stretches are
+    and `most`, one or an even number, is the largest number of stretches. If about this many rows are `expected`, stretches are
     as long from the start as half of them would make them.
 
     >>> import numpy as np, taupi as tp
@@ -211,7 +211,7 @@ def merge_stretches(pieces: Iterable[JointFactor]) -> list[JointFactor]:
 
 
 def join_stretches(group: Sequence[JointFactor], stretch: int = -1) -> JointFactor:
-    """Return one factor of several of one joint in one file, that of this `stretch`; one that is alone shares its memory."""
+    """Return one factor, that of this `stretch`, from several of one joint in one file; a single factor is not copied."""
     first, rows = group[0], np.vstack([f.r for f in group])
     r = triangle(rows)
     if len(group) == 1 and r is rows:
@@ -248,7 +248,7 @@ def reweighted_least_squares(
     """Return x of weighted least squares on factors [Y tau] of `counts` rows each, and their weights 1 / sigma.
 
     sigma^2 is the mean of the residual's mean square in the factor itself and in all factors with the same number in `joints`.
-    It begins as that of the torques of the joint, and is taken anew from the residuals twice. A factor without torque has no
+    It starts as that of the torques of the joint, and is estimated again from the residuals twice. A factor without torque has no
     weight; the residual of noiseless torques is rounding error, which says nothing about weights.
 
     >>> import numpy as np

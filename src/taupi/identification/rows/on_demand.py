@@ -1,4 +1,4 @@
-"""Recordings that are opened when they are needed: those of logs that other machines have read."""
+"""Recordings that are opened when they are needed: of logs that other machines have read."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import overload
 
 from taupi.identification.rows.recording import Recording
 
-# As many as are looked at for a verdict.
+# As many as a verdict examines.
 _KEPT = 12
 
 
 class OnDemand(Sequence[Recording]):
-    """A sequence of `count` recordings, of which the function `opened` returns that with an index; a few are kept."""
+    """A sequence of `count` recordings; the function `opened` returns the one with an index, and a few are kept."""
 
     def __init__(self, count: int, opened: Callable[[int], Recording]) -> None:
         self._count = count

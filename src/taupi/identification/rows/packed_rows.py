@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class PackedRows:
-    """Rows (k, b) as their numbers alone: columns that are zero in all rows are left out, and what is below the diagonal.
+    """Rows (k, b) without zeros: columns that are zero in all rows are left out, and so is what is below the diagonal.
 
     Attributes:
         count: How many rows there are.
@@ -60,7 +60,7 @@ def _upper(rows: int, columns: int) -> np.ndarray:
 
 
 class PackedRowsField:
-    """A field of a dataclass that is an array for whoever reads it, and is kept as it was set: an array, or packed rows."""
+    """A dataclass field that reads as an array, but is stored as it was set: as an array or as packed rows."""
 
     @overload
     def __get__(self, instance: None, owner: type) -> PackedRowsField: ...

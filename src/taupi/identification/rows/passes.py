@@ -20,7 +20,7 @@ from taupi.signals.log import Log
 from taupi.signals.read import LogLike
 
 # What is left open is chosen from the beginnings of this many long logs, or of as many short ones as hold as many samples: more
-# of them cost time, and change little, but a few short runs may not show what all of them show.
+# logs cost time and change little, but a few short runs may not show what all of them show.
 CHOICE_LOGS = 8
 _CHOICE_SAMPLES = CHOICE_LOGS * SEEN
 
@@ -82,7 +82,7 @@ class Passes(Protocol):
         ...
 
     def pieces(self, plan: Plan) -> list[Piece]:
-        """Return the pieces of all logs by a plan, in the order of the logs."""
+        """Return the pieces of all logs according to a plan, in the order of the logs."""
         ...
 
 
@@ -102,7 +102,7 @@ class LocalPasses:
         return tuple(self._recordings)
 
     def pieces(self, plan: Plan) -> list[Piece]:
-        """Return the pieces of all logs by a plan, in the order of the logs."""
+        """Return the pieces of all logs according to a plan, in the order of the logs."""
         parts = compress_recordings(self._pool, plan.friction, self._recordings, most=plan.most_stretches)
         self._recordings = with_speeds(self._recordings, parts)
         count = len(parts)

@@ -86,7 +86,7 @@ def read_piece(content: bytes, name: str) -> tuple[Piece, dict[str, Any]]:
 
 
 def _factors(arrays: dict[str, np.ndarray], name: str) -> tuple[JointFactor, ...]:
-    """Return the factors in the arrays of a piece; ValueError for arrays that do not belong together."""
+    """Return the factors in the arrays of a piece; raise ValueError for arrays that do not belong together."""
     counts, sums, rows = _numbers(arrays["whole"], 2, "i"), _numbers(arrays["real"], 2), _numbers(arrays["rows"], 1)
     joints, used = _numbers(arrays["joints"], 1, "if").tolist(), _numbers(arrays["used"], 2, "b")
     lengths = counts[:, 4].tolist()

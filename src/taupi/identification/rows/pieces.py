@@ -1,4 +1,4 @@
-"""Pieces: what a fit keeps of each log, from which all logs are put together again."""
+"""Pieces: what a fit keeps of each log, from which the problem of all logs is put together."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Piece:
         return self._with_factors(tuple(f.at(file) for f in self.factors))
 
     def with_stretches(self, most: int) -> Piece:
-        """Return the piece with at most so many stretches of time: neighbours are joined."""
+        """Return the piece with at most this many stretches of time: neighbours are joined."""
         count = 1 + max((f.stretch for f in self.factors), default=0)
         together = -(-count // most)
         if together == 1:
@@ -70,7 +70,7 @@ class Piece:
         return self._with_factors(tuple(f.packed() for f in self.factors))
 
     def of_many(self, logs: int) -> Piece:
-        """Return the piece as it is kept beside those of so many `logs`: packed if they are many."""
+        """Return the piece as it is stored together with those of this many `logs`: packed if there are many."""
         return self.packed() if logs > _MANY else self._with_factors(tuple(f.unpacked() for f in self.factors))
 
     def _with_factors(self, factors: tuple[JointFactor, ...]) -> Piece:
@@ -91,6 +91,6 @@ def piece_of(recording: Recording, compressed: Compressed) -> Piece:
 
 @small_algebra
 def make_piece(log: LogLike, plan: Plan, count: Callable[[int], None] = lambda samples: None) -> Piece:
-    """Return the piece of a log, or of the file at a path or address, by a plan."""
+    """Return the piece of a log, or of the file at a path or address, according to a plan."""
     recording = plan.recording(log)
     return piece_of(recording, compress(plan.friction, recording, 0, plan.most_stretches, count))

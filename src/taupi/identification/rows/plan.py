@@ -22,13 +22,13 @@ from taupi.signals.read import LogLike
 from taupi.signals.reading import Streaming
 from taupi.version import __version__
 
-# Stretches of time of all logs together, above which long logs are cut into fewer of them: enough to estimate standard errors.
+# Number of stretches of all logs together above which logs are cut into fewer of them: enough to estimate standard errors.
 _ALL_STRETCHES = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How each log of a fit becomes rows. It is plain data, which travels to other machines.
+    """How each log of a fit becomes rows: plain data, which can be sent to other machines.
 
     Attributes:
         base: The base parameters, with the shapes of dry friction.
@@ -94,7 +94,7 @@ class Plan:
 
 
 def most_stretches(logs: int) -> int:
-    """Return into how many stretches the factors of each of several logs are divided at most: fewer if there are many logs.
+    """Return the largest number of stretches into which the factors of a log are divided: fewer if there are many logs.
 
     >>> [most_stretches(logs) for logs in (1, 16, 32, 33, 100, 10_000)]
     [64, 64, 32, 16, 8, 1]

@@ -28,10 +28,10 @@ class Preparation(Smoothing):
         leave_out: What is left out when a joint is slow: only its own "row", or the "sample" with the rows of all joints.
         torque: Whether torques are "sampled" together with the positions, or "held" from each sample to the next, so that they
             act half a sample later; by default "sampled", and found from the log for elastic joints.
-        encoder_delay: Delay of the encoders, s, one or one per joint: of the joints' behind the torques, 0 by default; for
-            elastic joints of the motors' behind those of the links, negative if the links' are late, found from the logs by
+        encoder_delay: Delay of the encoders, s, one or one per joint: of the joint encoders behind the torques, 0 by default; for
+            elastic joints of the motor encoders behind the link encoders, negative if the latter are late, found from the logs by
             default. The late encoders are shifted.
-        known_torque: Torque that acts on a joint beside the motor's, such as that of a counterbalance, as a formula of q, where
+        known_torque: Torque that acts on a joint besides the motor's, such as that of a counterbalance, as a formula of q, where
             q1, q2, ... are the robot's joints in order: "elbow = 12*sin(q2)", in Python also {"elbow": "12*sin(q2)"}. None by
             default.
     """

@@ -148,7 +148,7 @@ class Recording:
     span: tuple[float, float]  # the time span that is used, s
     leave_out: str = "row"
     row_filter: Filter | None = None  # of regressor and torque; None for a log that came prepared
-    cutoff: Cutoff | None = None  # the one asked for, or that q suggests
+    cutoff: Cutoff | None = None  # the one that the user set, or that q suggests
     notes: tuple[str, ...] = ()
     one_way_signs: Mapping[str, float] = field(
         default_factory=dict
@@ -194,9 +194,9 @@ class Recording:
     def at_cutoff(
         cls, source: BlockSource, equations: Equations, preparation: Preparation, hz: float | None
     ) -> Recording:
-        """Return the recording with a cutoff chosen for all logs, without a look at what its q suggests.
+        """Return the recording with a cutoff chosen for all logs, without computing what its q suggests.
 
-        That is looked at if no cutoff is chosen (`hz` is None), or if the log is too short for it.
+        That is computed only if no cutoff is chosen (`hz` is None), or if the log is too short for it.
         """
         nearest = None if hz is None else _nearest_cutoff(source, hz)
         if nearest is None or not _long_enough(source, preparation, nearest):
@@ -324,7 +324,7 @@ class Recording:
     def rows(self, maker: RowMaker, head: bool = False, of: Log | None = None) -> Iterator[Rows]:
         """Yield the rows that `maker` makes, block by block; with `head`, those of the beginning only.
 
-        `of` is a smoothed log to take instead of that of the recording.
+        `of` is a smoothed log to use instead of that of the recording.
         """
         logs = [of] if of is not None else self._head() if head else self.blocks
         all_joints = self.leave_out == "sample"
@@ -369,13 +369,13 @@ def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float
 
 
 def delays_of(preparation: Preparation, rate_hz: float, equations: Equations) -> dict[str, float | tuple[float, ...]]:
-    """Return the delays (s) of a log's signals that settings state, by name: a torque that is held is early by half a sample."""
+    """Return the delays (s) of a log's signals that settings state, by name: a held torque is early by half a sample."""
     held: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
     return held | encoder_delays(preparation, equations)
 
 
 def encoder_delays(preparation: Preparation, equations: Equations) -> dict[str, float | tuple[float, ...]]:
-    """Return the delays (s) of q and of theta that settings state: of an elastic joint, that of the encoder that is late."""
+    """Return the delays (s) of q and of theta that settings state: for an elastic joint, that of the late encoder."""
     if preparation.encoder_delay is None:
         return {}
     if not equations.sprung:
@@ -397,7 +397,7 @@ def least_speeds(preparation: Preparation, equations: Equations) -> np.ndarray:
 
 
 def _cutoff(q: np.ndarray, rate_hz: float, preparation: Preparation) -> Cutoff:
-    """Return the cutoff asked for, or the one that q suggests."""
+    """Return the cutoff that the user set, or the one that q suggests."""
     if preparation.cutoff_hz is None:
         return choose_cutoff(q, rate_hz)
     return Cutoff(preparation.cutoff_hz, np.zeros(q.shape[1]), "")

@@ -1,6 +1,6 @@
-"""Rows of the regressor with their torque, both through the same filter: F(tau) = F(Y) pi, whatever F does.
+"""Rows of the regressor with their torque, both through the same filter: F(tau) = F(Y) pi for any linear F.
 
-A log comes smoothed a little, so that its derivatives are good, at a multiple of the cutoff. Y is evaluated on that, and then its
+A log comes lightly smoothed, at a multiple of the cutoff, so that its derivatives are good. Y is evaluated on that, and then its
 columns and the torque pass the same filter (Gautier 1997, "parallel filtering").
 """
 
@@ -21,7 +21,7 @@ from taupi.program.program import Program
 from taupi.signals.filtering.block_filter import ZeroPhaseStream, zero_phase
 from taupi.signals.filtering.filters import edge_rows
 
-# Samples that are evaluated and filtered at once, about: as few as are worth the calls, so that they stay near the processor.
+# About how many samples are evaluated and filtered at once: just enough to justify the calls, so that they stay in the cache.
 _CHUNK = 2000
 # A filtered row is used if samples that are not to be used contribute less than this share to it.
 MIXED = 0.01
@@ -140,7 +140,7 @@ class RowMaker:
             np.append(own.joints, np.array(modulated, dtype=int)),
         )
         self.places = Places((self.p, self.n), columns, joints)
-        # Entries of dry friction follow from s, whatever the program has in their place.
+        # Entries of dry friction are computed from s, whatever the program has in their place.
         owner = {place: i for i, place in enumerate(plan.places)}
         self._friction = np.array([k for k, column in enumerate(own.columns) if int(column) in owner], dtype=int)
         self._owners = np.array([owner[int(column)] for column in own.columns[self._friction]], dtype=int)
@@ -237,7 +237,7 @@ def _unfiltered(chunk: _Chunk) -> np.ndarray:
 
 
 def _cut(chunks: Iterator[_Chunk], stream: ZeroPhaseStream) -> Iterator[_Chunk]:
-    """Yield the same samples in parts that fill whole blocks of a filter, but for the last."""
+    """Yield the same samples in parts that fill whole blocks of a filter, except for the last."""
     rest: _Chunk | None = None
     for chunk in chunks:
         done = 0

@@ -14,7 +14,7 @@ from taupi.identification.equations import Equations
 if TYPE_CHECKING:
     from taupi.signals.log import Log
 
-# A joint whose speed in one direction is below this share of that in the other does not reverse: filters and encoders cause that.
+# A joint whose speed in one direction is below this share of that in the other does not reverse: filters and encoders cause it.
 ONE_WAY = 0.05
 _ARRAYS = ("q", "qd", "qdd", "tau", "use", "time")
 

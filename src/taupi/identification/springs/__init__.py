@@ -1,1 +1,1 @@
-"""Springs that bend little: rows in which the deflection is what is measured, and what the logs show of each spring."""
+"""Springs that bend little: rows in which the deflection is the measurement, and what the logs show about each spring."""

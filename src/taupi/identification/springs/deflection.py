@@ -13,7 +13,7 @@ from taupi.identification.springs.spring_rows import DELAY, LOST_MOTION, NUISANC
 # A compliance this many standard errors above zero is known to a third.
 CLEAR = 3.0
 # The load has to explain this share of the deflection that the nuisance leaves. The rest is not noise that an average removes,
-# but gears that turn unevenly, and encoders: if it is larger than what the load does, it can make the compliance anything.
+# but gears that turn unevenly, and encoders: if it is larger than the effect of the load, the compliance can take any value.
 _EXPLAINED = 0.5
 # The sign of a compliance in one log counts if the log has at least this share of the information about it.
 _SHARE = 0.1

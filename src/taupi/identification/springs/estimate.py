@@ -13,10 +13,10 @@ from taupi.identification.springs.deflection import Deflection, nuisance_project
 from taupi.identification.springs.records import SpringRecord
 from taupi.identification.springs.spring_rows import DELAY, LOST_MOTION, SpringLayout, SpringModel, SpringRows
 
-# Where the torque of the link leaves less than this share of the deflection's sum of squares, the deflection serves as a column:
-# the share is the one by which K becomes too small.
+# If the torque of the link leaves less than this share of the deflection's sum of squares, the deflection serves as a column:
+# K then becomes too small by this share.
 _AS_COLUMN = 0.01
-# It also does where its error, as a torque, is not this many times that of the drive: then it is not the deflection that errs.
+# It also does if its error, as a torque, is less than this many times that of the drive: then the deflection is not the problem.
 FAR_LESS = 3.0
 # Rounds of weighted least squares, and of the linearisation; it ends when no stiffness moves by more than the first share. One
 # that still moves by more than the second is not determined.
@@ -30,7 +30,7 @@ _FACTOR = 2.0
 
 @dataclass(frozen=True, eq=False)
 class SpringAnalysis:
-    """What the logs show of the springs, and the change of rows by which they are fitted.
+    """What the logs show about the springs, and the change of rows with which they are fitted.
 
     `rows` is None if the deflection is measured so well that it can be a column, as in Zollo et al. (2014).
     """
@@ -61,7 +61,7 @@ class SpringProblem:
 
 
 def analyse_springs(problem: SpringProblem) -> SpringAnalysis:
-    """Return what the logs show of the springs, and the rows by which they are fitted."""
+    """Return what the logs show about the springs, and the rows with which they are fitted."""
     layout, springs = problem.layout, range(len(problem.layout.sprung))
     factors = tuple(merge_stretches(problem.pieces))
     values = _solve_drives(problem, factors)
@@ -108,7 +108,7 @@ def _settle(
 def _errs(
     layout: SpringLayout, factors: Sequence[JointFactor], k: int, values: np.ndarray, deflection: Deflection
 ) -> bool:
-    """Return whether the deflection of elastic joint number `k` errs too much to be a column.
+    """Return whether the deflection of elastic joint number `k` has too large an error to be a column.
 
     `values` (p,) are base parameters from drives. The error of a deflection is that of its torque, c^-1 times as large.
     """
@@ -157,7 +157,7 @@ def _solve_rows(problem: SpringProblem, factors: Sequence[JointFactor]) -> np.nd
 def _records(
     layout: SpringLayout, deflections: Sequence[Deflection], doubts: Sequence[str]
 ) -> tuple[SpringRecord, ...]:
-    """Return the records of the springs, from their deflections and from why they are not determined."""
+    """Return the records of the springs, from their deflections and the reasons why some are not determined."""
     robot, records = layout.base.robot, []
     for k, link in enumerate(layout.sprung):
         joint = robot.driving_joints[link]

@@ -1,4 +1,4 @@
-"""What the logs show of springs and encoders, in words."""
+"""What the logs show about springs and encoders, in words."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.springs.estimate import SpringAnalysis
 from taupi.identification.springs.records import SpringRecord
 
-# Encoders count as offset or late in a note if they are so by this many standard errors.
+# A note calls encoders offset or late if they are so by this many standard errors.
 _CLEAR = 4.0
 
 
 def elastic_notes(base: BaseParameters) -> list[str]:
-    """Return notes on what was identified of the springs, and which parameters appear only in sums."""
+    """Return notes on what was identified about the springs, and which parameters appear only in sums."""
     names = ", ".join(base.robot.elastic_joints)
     note = (
         f"elastic joints ({names}): rows of links and of motors are fitted together, each with its own weight; "

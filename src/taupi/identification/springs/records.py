@@ -1,4 +1,4 @@
-"""What logs show of a spring and of the encoders on its two sides, as a fit keeps it."""
+"""What logs show about a spring and the encoders on its two sides, as a fit keeps it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Rows of elastic joints that do not use the measured deflection as a regressor.
 
-A stiff spring bends by little more than its encoders resolve. In the rows of Zollo et al. (2014), K (theta - q) stands among the
+A stiff spring bends by little more than its encoders resolve. In the rows of Zollo et al. (2014), K (theta - q) is among the
 columns of the link with the target 0, and noise in a column makes its parameter too small. Two combinations of these rows have
 no such column:
 
@@ -33,7 +33,7 @@ from taupi.identification.rows.row_maker import Rows
 
 # The nuisance columns of a link's row: thetad, sgn thetad, 1.
 NUISANCE = DELAY, LOST_MOTION, OFFSET = 0, 1, 2
-# Terms on the link's side that would be the same column; where a fit has them, they are parameters, and no nuisance.
+# Terms on the link's side that would be the same column; if a fit has them, they are parameters and not nuisance.
 SAME_COLUMN = ("link_viscous", "link_coulomb", "link_offset")
 # sgn thetad is tanh(thetad / v) with v this share of the largest speed, as dry friction is by default.
 WIDTH = 0.01

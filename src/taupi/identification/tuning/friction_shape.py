@@ -25,7 +25,7 @@ from taupi.identification.rows.samples import one_way
 VELOCITIES = (0.01, 0.003, 0.03)
 DISTANCES = (1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3)
 _SWEEPS = 3
-# Friction that builds up with speed vanishes at standstill, which is wrong, but of which most logs show little. So it must lower
+# Friction that builds up with speed vanishes at standstill, which is wrong, but most logs show little of it. So it must lower
 # the joint's sum of squares by this share more than friction with a memory does; with the hundred or so independent samples of a
 # short log, that is not chance.
 _CLEARLY = 0.1

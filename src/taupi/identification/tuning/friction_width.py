@@ -1,4 +1,4 @@
-"""The speed over which dry friction builds up, and how uncertain it is: friction's parameters are no surer than its shape.
+"""The speed over which dry friction builds up, and its uncertainty: friction parameters are no more certain than its shape.
 
 Coulomb and viscous friction are the most certain parameters of a fit, and those that a wrong width of tanh(qd / v) biases most.
 """
@@ -26,7 +26,7 @@ _CENTRE = 2
 def refined_widths(
     base: BaseParameters, recordings: Sequence[Recording], owners: Sequence[str]
 ) -> tuple[dict[str, Shape], np.ndarray]:
-    """Return shapes tanh(qd / v) with better v for those of the `owners` that have this shape, and what their errors do.
+    """Return shapes tanh(qd / v) with better v for those `owners` that have this shape, and the effect of their errors.
 
     A parabola through the weighted sums of squares of five widths has its minimum at the next one. The second result (b, k) has
     a column for each of them: the derivative of the base parameters with log v, times the standard error of log v, which is
@@ -61,7 +61,7 @@ def _tried(plan: FrictionPlan, widths: np.ndarray, recording: Recording) -> Tria
 
 
 def _columns(plan: FrictionPlan, chosen: Sequence[int], p: int, owner: int, place: int) -> np.ndarray:
-    """Return the columns of [Y_b, shapes, tau] with the present widths, but that at this place for the owner."""
+    """Return the columns of [Y_b, shapes, tau] with the present widths, except for the owner, which has the one at this index."""
     k = len(_ROUNDS[0])
     at = np.append(np.arange(p), p + k * len(plan.places))
     for i in chosen:

@@ -31,7 +31,7 @@ def explained_bandwidths(base: BaseParameters, recordings: Sequence[Recording]) 
     """Return the frequencies from which on tau - Y_b x has half of the torque's power, and all of it, over all recordings.
 
     x is from weighted least squares on the recordings through their filters; the spectra are of rows before these filters, and
-    are added up over the recordings, each by its duration. Joints of which the model explains nothing have no say; None if there
+    are added up over the recordings, each by its duration. Joints of which the model explains nothing do not count; None if there
     is no other joint.
     """
     plan = friction_plan(base)
@@ -79,7 +79,7 @@ def bandwidths_of(signals: Sequence[tuple[np.ndarray, np.ndarray, float]], cutof
     torque, residual = (_in_bands(p.T) for p in powers)
     first = f[np.arange(1, len(torque) + 1)] * np.sqrt(_BAND)
     unexplained = [residual >= share * torque for share in (0.5, 1.0)]  # (bands, joints)
-    has_a_say = ~unexplained[0][0]  # not where a channel measures nothing, either
+    has_a_say = ~unexplained[0][0]  # nor where a channel measures nothing
     if not has_a_say.any():
         return None
     return Bandwidths(

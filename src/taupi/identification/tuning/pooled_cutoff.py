@@ -24,9 +24,9 @@ _SAMPLES = 100_000
 # Periods of the cutoff in a typical log, so that a sixth of it is lost at its ends: one of the cutoff at each, and one of three
 # times the cutoff.
 _PERIODS = 16.0
-# The cutoff that q suggests is halved at most four times: beyond, something else is wrong.
+# The cutoff that q suggests is halved at most four times: if that is not enough, something else is wrong.
 _HALVINGS = 4
-# A model that explains half of the torque's power only below this share of its cutoff is spoiled by what it lets pass.
+# A model that explains half of the torque's power only below this share of its cutoff is spoiled by the noise that it lets pass.
 _SPOILED = 1 / 3
 # If the inertias of the description explain less than this share of the torque, no fit sees them in such a motion.
 _VISIBLE = 0.005
@@ -85,7 +85,7 @@ def _within(bounds: CutoffBounds, explained: Bandwidths | None, slow: bool) -> C
 
 
 def _bounds(recordings: Sequence[Recording]) -> CutoffBounds:
-    """Return the bounds of the cutoff: what the spectra of q say, and no less than logs of the typical length can afford."""
+    """Return the bounds of the cutoff: from the spectra of q, and no less than logs of the typical length allow."""
     heads = [r.source.head(SEEN) for r in recordings]
     motions = [r.equations.positions(head) for r, head in zip(recordings, heads, strict=True)]
     bounds = cutoff_bounds(motions, [r.source.rate_hz for r in recordings])
@@ -98,7 +98,7 @@ def _bounds(recordings: Sequence[Recording]) -> CutoffBounds:
 
 
 def _beginnings(recordings: Sequence[Recording], highest_hz: float) -> list[Recording]:
-    """Return the beginnings of the recordings: of each as many samples as it has in `_SAMPLES`, at most `HEAD`."""
+    """Return the beginnings of the recordings: of each its share of `_SAMPLES`, at most `HEAD` samples."""
     each = min(HEAD, max(_SAMPLES // len(recordings), 1))
     result = []
     for r in recordings:

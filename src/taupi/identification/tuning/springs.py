@@ -24,14 +24,14 @@ _SIGNIFICANT, _LEAST_DELAY = 4.0, 0.1
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SpringSearch:
-    """The recordings, without the delay of their encoders, their factors, and what they show of the springs."""
+    """The recordings, without the delay of their encoders, their factors, and what they show about the springs."""
 
     recordings: list[Recording]
     compressed: list[Compressed]
     analysis: SpringAnalysis
 
     def with_delays(self, removed: np.ndarray) -> SpringSearch:
-        """Return the search with delays (n,) that were removed before, added to what was left of them."""
+        """Return the search with the delays (n,) that were already removed added to the remaining ones."""
         springs = zip(self.analysis.records, self.analysis.layout.sprung, strict=True)
         records = tuple(dataclasses.replace(r, delay=r.delay + float(removed[link])) for r, link in springs)
         return dataclasses.replace(self, analysis=dataclasses.replace(self.analysis, records=records))
@@ -40,9 +40,9 @@ class SpringSearch:
 def search_springs(
     pool: Workers, base: BaseParameters, recordings: list[Recording], prior: np.ndarray, draft: bool = False
 ) -> SpringSearch:
-    """Return what recordings of an elastic robot show of its springs; a delay between the encoders is removed if it is open.
+    """Return what recordings of an elastic robot show about its springs; an encoder delay that is not set is removed.
 
-    `prior` (p,) are standard parameters. In a `draft` the delay is not removed, but only kept apart from the springs.
+    `prior` (p,) are standard parameters. In a `draft` the delay is not removed, but only separated from the springs.
     """
     stated = recordings[0].preparation.encoder_delay
     if stated is not None or draft:
@@ -70,7 +70,7 @@ def _search(
 
 
 def _fitted(analysis: SpringAnalysis, extended: tuple[JointFactor, ...]) -> tuple[JointFactor, ...]:
-    """Return the factors that are fitted: changed, or those of links and motors without what they were extended by."""
+    """Return the factors that are fitted: changed, or those of links and motors without their extensions."""
     if analysis.rows is not None:
         return analysis.rows.factors(extended)
     layout = analysis.layout

@@ -79,7 +79,7 @@ def _coefficient(columns: np.ndarray, own: np.ndarray, target: np.ndarray, row_f
 
 
 def with_torque_timing(log: Log, base: BaseParameters, settings: Preparation) -> tuple[Preparation, list[str]]:
-    """Return the settings with the kind of torque that a clean log shows, if it is open, and notes."""
+    """Return the settings with the kind of torque that a clean log shows, if it is not set, and notes."""
     if settings.torque is not None:
         return settings, []
     equations = Equations.of(base)

@@ -12,15 +12,15 @@ from taupi.identification.results.verdict import Level, Reason, percent
 from taupi.identification.verdict.trial_rows import Errors
 from taupi.identification.verdict.trials import Mending, Trials
 
-# A cause is named if undoing it halves the error of a joint, so that three quarters of what was not explained were its work, ...
+# A cause is named if undoing it halves the error of a joint, so that it explains three quarters of the unexplained power, ...
 HALVED = 0.5
-# ... if that error was worth it: a share of the torque's power, which is a relative error of 5 %, ...
+# ... if that error was large enough: a share of the torque's power, which is a relative error of 5 %, ...
 LEAST = 0.05**2
 # ... and if the other joints do not lose more than half of what this one gains.
 LOST = 0.5
-# Of candidates that leave about the same cost, the one that is named first wins: the simpler ones come first.
+# Of candidates that leave about the same cost, the first one wins: the simpler ones come first.
 ALIKE = 1.1
-# A description is a witness if it explains the torque of the other joints to this error, friction and drives fitted.
+# A description counts as evidence if it explains the torque of the other joints to this error, friction and drives fitted.
 CREDIBLE = 0.3
 # A joint of which the log explains less than three quarters of the torque's power is wrong, not doubtful.
 POOR = 0.5
@@ -38,8 +38,8 @@ class Candidate:
         joints: The indices of the joints that it concerns; empty for all.
         numbers: Its numbers, by name.
         after: The errors once it is undone, if they are known already.
-        signs: Whether it can make an inertia positive that is negative.
-        symptom: What the log shows in any case, even where undoing it explains no more; empty if nothing.
+        signs: Whether it can turn a negative inertia into a positive one.
+        symptom: What the log shows in any case, even if undoing it explains no more; empty if nothing.
     """
 
     cause: str
@@ -138,7 +138,7 @@ class Tried:
         return self.after.cost <= ALIKE * self.before.cost + LEAST
 
     def reason(self, names: tuple[str, ...]) -> Reason:
-        """Return the reason, in the numbers that speak for it."""
+        """Return the reason, with the numbers that support it."""
         candidate, level = self.candidate, Level.DOUBTFUL
         if self.explains_torque:
             clause, numbers = self._errors_clause(names)
@@ -158,7 +158,7 @@ class Tried:
             before, after = float(self.before.described[j]), float(self.after.described[j])
             clause = f"the description's own error at {names[j]} falls from {percent(before)} to {percent(after)}"
             numbers = {"described_before": before, "described_after": after}
-            # Signs and directions that differ at every joint are conventions: worth knowing, but no doubt. A wrong unit is one.
+            # Signs and directions that differ at every joint are conventions: worth knowing, but no doubt, unlike a wrong unit.
             of_log = candidate.mending.log is not None
             level = Level.DOUBTFUL if candidate.joints or of_log else Level.GOOD
         joints = tuple(names[i] for i in candidate.joints)

@@ -1,4 +1,4 @@
-"""The verdict on a fit: what speaks against it by itself, and the likely cause, which is looked for in its logs."""
+"""The verdict on a fit: objections that the fit itself shows, and the likely cause, which is looked for in its logs."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from taupi.identification.verdict.torque_faults import clipping_reasons, compute
 from taupi.identification.verdict.trials import Trials
 from taupi.threads import small_algebra
 
-# Mistakes that take a second to try are tried if a joint of a trial has a larger error than this, ...
+# Mistakes that take a second to try are tried if a joint has a larger error than this in a trial, ...
 _SUSPICIOUS = 0.15
 # ... and no others once one of them brings the errors of all joints below it, or the cost to this share.
 _SETTLED = 0.05
 # A trial needs this many equations per parameter to say anything.
 _LEAST_EQUATIONS = 3
-# If every joint explains its torque alone, but all together leave more than this, the description is that of another arm.
+# If each joint alone explains its torque, but all together leave more than this, the description is that of another arm.
 _ANOTHER = 0.2
-# Above this error, what is recorded as torque has nothing to do with the motion.
+# Above this error, the recorded torque has nothing to do with the motion.
 _UNRELATED = 0.9
 
 
@@ -46,7 +46,7 @@ def judge(fit: Fit, problem: Problem) -> Verdict:
     trials = Trials(problem, heads)
     can_be_tried = _can_be_tried(trials)
     reasons = list(reasons_of_errors(fit))
-    # Bodies of an estimator that does not give them take seconds to find: only if the estimate may not be one of real bodies.
+    # Finding bodies for an estimator that does not give them takes seconds: only if the estimate may not belong to real bodies.
     if fit.standard is not None or reasons or (can_be_tried and trials.baseline.impossible.any()):
         reasons += reasons_of_bodies(fit)
     doubted = bool(reasons)  # a remark is enough to look for its cause
@@ -57,7 +57,7 @@ def judge(fit: Fit, problem: Problem) -> Verdict:
 
 
 def _can_be_tried(trials: Trials) -> bool:
-    """Return whether trials say something: a rigid robot, and enough rows."""
+    """Return whether trials are meaningful: a rigid robot, and enough rows."""
     if trials.equations.elastic:
         return False
     try:

@@ -15,8 +15,8 @@ from taupi.signals.log import Log
 ROWS = 1200
 # The logs that they come from, and the least rows of each: ten periods.
 MOST_LOGS, LEAST_ROWS = 12, 100
-# Of the power of q, this share may lie beyond the motion; the cutoff is this many times the frequency
-# where that ends, and the log is at least this many of its periods long.
+# This share of the power of q may lie above the motion; the cutoff is this many times the frequency
+# where the motion ends, and the log is at least this many of its periods long.
 _BEYOND, _TIMES, LEAST_PERIODS = 1e-3, 2.0, 30.0
 
 

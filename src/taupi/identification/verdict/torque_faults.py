@@ -18,12 +18,12 @@ _MATTERS = 0.01
 _EXACT = 0.01
 # Noise of q below this share of its range is that of rounding.
 _ROUNDED = 1e-9
-# Of white noise, the 8th differences are 3.7 times the 6th ones; of a motion that is smooth at this rate, they are smaller.
+# For white noise, the 8th differences are 3.7 times the 6th ones; for a motion that is smooth at this rate, they are smaller.
 _WHITE = 2.0
 _ORDER, _GAIN = 6, 924.0  # and the variance that 6th differences of unit white noise have
 # Factors beyond these, either way, are not just a rough description: doubtful, and wrong.
 _DOUBTFUL, _WRONG = 5.0, 10.0
-# Factors of joints that differ by more than this are not one.
+# Factors of joints that differ by more than this are not one common factor.
 _ALIKE = 2.5
 _UNITS = {1e3: "mN m", 1e2: "N cm", 1e-3: "kN m"}
 
@@ -50,7 +50,7 @@ def clipping_reasons(heads: Sequence[Head], joints: Sequence[str]) -> Iterator[R
 
 
 def _clipped(x: np.ndarray) -> int:
-    """Return the number of samples at the extremes of a channel; none of one that hardly ever has another value."""
+    """Return the number of samples at the extremes of a channel; 0 if it hardly ever has another value."""
     known = x[np.isfinite(x)]
     if rules.most_common(known)[1] > rules.DEAD:
         return 0

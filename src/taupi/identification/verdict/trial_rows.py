@@ -12,17 +12,17 @@ from taupi.identification.solve import Solution, solve
 
 # An inertia that is this many standard errors below zero is negative.
 CERTAIN = 5.0
-# Weight of what the description explains among candidates that explain the log alike: descriptions are rough.
+# Weight of what the description explains, to rank candidates that explain the log equally well: descriptions are rough.
 DESCRIBED = 0.1
-# Rows per independent one: there are ten per period of the cutoff, and two would say as much.
+# Rows per independent row: there are ten per period of the cutoff, and two would be enough.
 OVERSAMPLED = 5.0
-# Stretches of time from which standard errors are taken: each is a few periods of the motion, or more.
+# Number of stretches of time for standard errors: each is a few periods of the motion, or more.
 STRETCHES = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """What a trial leaves: infinite errors if it could not be made.
+    """The errors that remain in a trial: infinite if it could not be made.
 
     Attributes:
         joints: The relative error of each joint (n,), with all parameters free.
@@ -109,7 +109,7 @@ class TrialRows:
         inertias = self.inertia @ solution.x
         white, disagreement = self._deviations(solution, weights, matrix)
         certain = inertias / np.where(white > 0, white, np.inf)
-        # Negative inertias of several joints confirm each other; that of one alone may be friction that the trial left.
+        # Negative inertias of several joints confirm each other; a single one may be friction that the trial did not model.
         alone = np.flatnonzero(certain < -CERTAIN)
         if len(alone) == 1:
             certain[alone] = inertias[alone] / np.maximum(white, disagreement)[alone]
@@ -123,9 +123,9 @@ class TrialRows:
     def _deviations(self, solution: Solution, weights: np.ndarray, torque: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return two estimates of the standard errors (n,) of the inertias.
 
-        One takes noise as white and alike at all joints, in shares of their torque. The other follows from how much stretches of
+        One takes noise as white and equal at all joints, as a share of their torque. The other follows from how much stretches of
         time disagree, sum_b g_b g_b' with g_b the gradient of the squares of a stretch: noise differs from joint to joint, and
-        what a trial leaves of friction lasts longer than a row.
+        unmodelled friction lasts longer than a row.
         """
         residual = (self.y @ solution.x - self.tau @ torque.T) * weights
         gradients = np.einsum("mn,n,mnp->mp", residual, weights, self.y) @ solution.spread
@@ -162,7 +162,7 @@ class TrialRows:
         return solution.x[width:], errors
 
     def separate_errors(self) -> np.ndarray:
-        """Return the relative error (n,) of each joint if it has parameters of its own, unlike those of the other joints."""
+        """Return the relative error (n,) of each joint if it has its own parameters, independent of the other joints."""
         columns, result = self.y.shape[2], np.zeros(self.tau.shape[1])
         for j, r in enumerate(self.triangles):
             own = np.column_stack([r[:, :columns], r[:, columns + j]])

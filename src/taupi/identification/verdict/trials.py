@@ -35,12 +35,12 @@ from taupi.signals.reading import Streaming
 if TYPE_CHECKING:
     from taupi.identification.problem import Problem
 
-# Step of the differences by which the torque is differentiated with respect to q, rad or m.
+# Step of the differences that differentiate the torque with respect to q, rad or m.
 _STEP = 1e-4
-# Positions of each log over which inertias are averaged.
+# Number of positions of each log over which inertias are averaged.
 _POSITIONS = 24
 
-# Limits of position are exceeded if by more than this share of them: zeros of encoders are a little off.
+# Position limits count as exceeded beyond this share of them: encoder zeros are slightly off.
 _MARGIN = 0.1
 # A joint that moves by less than this, rad or m, stands still.
 _STILL = 1e-3
@@ -54,11 +54,11 @@ class Mending:
     """A change that would undo a mistake.
 
     Attributes:
-        log: That of a log as it was recorded.
+        log: The change of a log as it was recorded.
         torque: Torques tau -> torque tau (n, n).
         gravity: The gravity (3,) in world axes.
         motion: Motions q -> motion q (n, n), a permutation with signs: it needs no second preparation of the log.
-        shift: What is added to q (n,): neither does it.
+        shift: What is added to q (n,), which needs no second preparation either.
     """
 
     log: Callable[[Log], Log] | None = None
@@ -123,7 +123,7 @@ class Trials:
 
     @cached_property
     def _reach(self) -> tuple[np.ndarray, np.ndarray]:
-        """The range (2, n) of q over all logs, but for one value of a hundred at each end."""
+        """The range (2, n) of q over all logs, without one value in a hundred at each end."""
         reached = [np.nanquantile(head.recorded.q, (0.01, 0.99), axis=0) for head in self.heads]
         return np.min(reached, axis=0)[0], np.max(reached, axis=0)[1]
 

@@ -88,7 +88,7 @@ def printed_entries() -> list[str]:
 
 
 def corrected_entries() -> list[str]:
-    """Return the 75 entries as they hold: y_2,3 has one sign changed."""
+    """Return the 75 correct entries: y_2,3 has one sign changed."""
     entries = printed_entries()
     place = COLUMNS + 2
     entries[place] = entries[place].replace("-(vd2*cos(q2)**2 + v1*qd1", "-(-vd2*cos(q2)**2 + v1*qd1")

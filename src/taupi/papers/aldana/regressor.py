@@ -20,7 +20,7 @@ def planar_3r_regressor(robot: Robot | None = None) -> Lumped:
     """Return Y and Theta of u = Y(q, qd, v, vd) Theta, 3 x 25: a planar arm of three links in the coordinates of its tip.
 
     Y Theta = M(r) vd + C(r, rd) v + g(r) for any v, vd, with r = (x, y, phi) (Aldana et al., section 4 and Table 2, corrected). Y
-    holds no mass and no length: Theta has them. `robot` gives Theta its values; it has the symbols m1, I1, l1, lc1, ..., g of
+    has no masses or lengths: these are in Theta. `robot` gives Theta its values; it has the symbols m1, I1, l1, lc1, ..., g of
     the catalogue's "planar3r", which is the default. `regressor` of the result is Y, a program; `parameters` is Theta,
     `expressions` its formulas, `relations` says which of the 25 columns depend on others: 14 are independent.
 

@@ -48,7 +48,7 @@ from taupi.program.program import Program
 from taupi.regressors.lump import lump
 
 SECTION = {"joint": "section 2", "task": "section 3", "regressor": "section 4"}
-GRAVITY_COLUMNS = (1, 2, 19, 24, 25)  # those that hold g
+GRAVITY_COLUMNS = (1, 2, 19, 24, 25)  # those that contain g
 ERRATA = "docs/concepts/errata.md"
 EARTH = 9.81
 
@@ -104,7 +104,7 @@ def entry_rows(regressor: Program) -> list[Row]:
 
 
 def parameter_rows(lumped: Any, arm: Robot) -> list[Row]:
-    """Return Theta: that the 25 carry the model, how many columns and parameters are independent, and the relations."""
+    """Return rows on Theta: whether the 25 represent the model, how many columns and parameters are independent, relations."""
     exact = lumped.count == COLUMNS and not lumped.identities
     physical = lump(operational_force(arm, task="planar"), unknown=["m?", "I?", "l?", "lc?"]).count
     states = np.random.default_rng(5).uniform(0.3, 2, (4, 20, 3))
@@ -134,7 +134,7 @@ def parameter_rows(lumped: Any, arm: Robot) -> list[Row]:
 
 
 def task_rows(lumped: Any, arm: Robot) -> list[Row]:
-    """Return what is wrong or open in sections 3 and 4: g in two places, the dot on J^-1, and the skew of the model."""
+    """Return what is wrong or unclear in sections 3 and 4: g in two places, the dot on J^-1, and skew symmetry of the model."""
     states = np.random.default_rng(6).uniform(0.4, 1.4, (4, 20, 3))
     values = {n: float(v or 0) for n, v in dict(arm.symbols).items()}
     p = {n: float(numeric(e, values)) for n, e in P.items()}

@@ -65,7 +65,7 @@ ELBOW = {
         "Z1": ["cos(q1 + q2)*gy", "-sin(q1 + q2)*gy", "0"] * 2,
     },
 }
-# What is printed in place of the above, and why it is wrong.
+# What is printed instead of the above, and why it is wrong.
 PRINTED_X0 = "-b6*b7 - b6*qrd2*qd2 + a2**2*b4 + a1**2*qrdd1 + b4*b8"
 PRINTED_B5 = "(b3*qd1 + qrdd1*qd2)"
 REASONS = {
@@ -123,7 +123,7 @@ def jacobian_rows(robot: Robot) -> list[Row]:
 
 
 def regressor_rows(robot: Robot) -> list[Row]:
-    """Return what the paper says of the complete regressors: by another route, as a special case, and which columns act."""
+    """Return what the paper says about the complete regressors: by another route, as a special case, and which columns act."""
     explicit = explicit_regressor(robot)
     Y, Y_r = explicit.reduced
     columns = [n.split(".")[1] for n in explicit.reduced.parameters.names]

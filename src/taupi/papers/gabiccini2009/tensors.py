@@ -1,4 +1,4 @@
-"""Gabiccini et al., the equations with tensors: each as printed and as it holds, at random states of the PUMA 560."""
+"""Gabiccini et al., the equations with tensors: each as printed and as corrected, at random states of the PUMA 560."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from taupi.regressors.classical import regressor, slotine_li_regressor
 
 def tensor_rows() -> list[Row]:
     """Return (11), (37), (39), (43) with (44), and (51)."""
-    robot = load("puma560")  # no symmetry that would hide an exchange of indices
+    robot = load("puma560")  # without a symmetry that would hide swapped indices
     q, qd, qrd, qrdd = np.random.default_rng(4).uniform(-1, 1, (4, robot.n))
     return [
         _position(robot, q, qd),
@@ -80,7 +80,7 @@ def _permuted(robot: Robot, q: np.ndarray, qd: np.ndarray, qrd: np.ndarray) -> R
 
 
 def _exchanged(robot: Robot, q: np.ndarray, qd: np.ndarray, qrd: np.ndarray, qrdd: np.ndarray) -> list[Row]:
-    """(51), (53): the derivative of B's parts, its second and fourth level exchanged."""
+    """(51), (53): the derivative of B's parts, with its second and fourth levels exchanged."""
     light, n, zero = robot.with_gravity((0, 0, 0)), robot.n, np.zeros(robot.n)
     y = regressor(light)
     rate = y.jacobian("q")

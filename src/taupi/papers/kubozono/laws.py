@@ -1,4 +1,4 @@
-"""Kubozono, Yamakita & Furuta, sections 3 and 4: their equations of the laws at random states, as printed and as they hold."""
+"""Kubozono, Yamakita & Furuta, sections 3 and 4: the equations of the laws at random states, as printed and as corrected."""
 
 from __future__ import annotations
 

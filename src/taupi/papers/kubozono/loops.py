@@ -25,7 +25,7 @@ from taupi.simulation.simulate import simulate, simulate_many
 
 LAMBDA = 5.0
 DURATION = 40.0
-LAST = 2.0  # s: the end of the run that is averaged
+LAST = 2.0  # s: length of the end of the run that is averaged
 EVERY = 10  # steps between the samples that are kept: 10 ms (planar), 5 ms (PUMA)
 SETTLED = 0.01  # of |s| at the start
 # The draw of the initial estimate is not printed. Of NumPy's default generator, this seed meets the table on both arms.
@@ -87,7 +87,7 @@ class Protocol:
         raise unknown("law of the table", kind, ("slotine-li", "walker", "none", "forgetful"))
 
     def loop(self, kind: str, start: np.ndarray | None = None, duration: float = DURATION) -> Loop:
-        """Return one run of a law, with the law inside the integrator as the proofs have it."""
+        """Return one run of a law, with the law inside the integrator as in the proofs."""
         estimate = self.estimate() if start is None else start
         run = simulate(
             RigidPlant(self.robot),
@@ -165,7 +165,7 @@ class Loop:
 
     @property
     def change(self) -> float:
-        """The largest change of V from one sample to the next, relative to V(0): negative where V falls throughout."""
+        """The largest change of V from one sample to the next, relative to V(0): negative if V falls throughout."""
         return float(np.diff(self.V).max() / self.V[0])
 
     @cached_property
@@ -180,7 +180,7 @@ class Loop:
 
     @property
     def settled(self) -> float:
-        """The time after which |s| stays below a hundredth of its start; the end where it does not."""
+        """The time after which |s| stays below a hundredth of its initial value; the end if it never does."""
         return float(self.run.time[self.speed >= SETTLED * self.speed[0]].max())
 
     @property
@@ -198,7 +198,7 @@ class Loop:
         }
 
     def gap(self, kind: str) -> float:
-        """Return the largest difference of the recursive and the closed law's torque along the run, N m."""
+        """Return the largest difference between the torques of the recursive and the closed law along the run, N m."""
         reference = self.run.reference
         assert reference is not None
         states = (self.run.q, self.run.qd, *reference)

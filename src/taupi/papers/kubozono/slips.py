@@ -1,4 +1,4 @@
-"""What Kubozono, Yamakita & Furuta print, equation by equation, at random states of an arm: how far off, and what holds."""
+"""What Kubozono, Yamakita & Furuta print, equation by equation, at random states of an arm: the error, and the correction."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def slip_rows() -> list[Row]:
 
 @dataclass(frozen=True)
 class _Stacks:
-    """J, V_s, J_t, dJ_t/dt, I_i and v_i at one state, as NumPy has them."""
+    """J, V_s, J_t, dJ_t/dt, I_i and v_i at one state, as NumPy arrays."""
 
     J: np.ndarray
     V_s: np.ndarray
@@ -213,7 +213,7 @@ def _coriolis(here: _Stacks) -> np.ndarray:
 
 
 def _parameters(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[Row]:
-    """(18), (23): what the torque is linear in."""
+    """(18), (23): the parameters in which the torque is linear."""
 
     def torque(com: tuple[float, float, float]) -> np.ndarray:
         body = body_from_com(2.5, com, np.diag([0.008, 0.030, 0.028]))

@@ -21,7 +21,7 @@ COLUMNS = {
     "settled": "s",
 }
 NEVER = "never"
-# The figures of the reference runs, as printed, column by column; None where nothing is printed.
+# The figures of the reference runs, as printed, column by column; None if nothing is printed.
 PUBLISHED: dict[tuple[str, str], tuple[str | None, ...]] = {
     ("planar", "slotine-li"): ("47.2", "5.19", "-1.4e-9", "2.8e-3", "4.0", "4.9e-4", "9.5"),
     ("planar", "walker"): ("47.2", "5.59", "-1.2e-8", "3.7e-2", None, "5.4e-3", "39"),
@@ -37,7 +37,7 @@ TITLES = {
     "none": "no adaptation",
     "forgetful": "Walker, gamma-term missing",
 }
-# Where a cell differs.
+# Why a cell differs.
 BECAUSE = {
     (
         "planar",
@@ -45,13 +45,13 @@ BECAUSE = {
         "V(end)",
     ): "the print seems rounded twice, 5.5846 to 5.585 to 5.59; a step of a quarter gives 5.5846 too"
 }
-# What the laws are proved to do: V falls. Without adaptation, or with the wrong one, nothing is promised.
+# The laws for which V is proved to fall. Without adaptation, or with the wrong one, nothing is proved.
 PROVED = ("slotine-li", "walker")
 # The decay of V_1 = s' H s / 2 with exact parameters: the document's rate, and that of the reference runs.
 DECAY = {"planar": ("4", "8.0000000"), "PUMA": ("6", "12.0000000")}
 SAME_TORQUE, PRINTED_GAP = 1e-10, "2.5e-13"
 NO_RISE = "never by more than 1e-9 V(0): error of integration"
-INTEGRATED = 1e-9  # of V(0): what the integrator may add to V between samples
+INTEGRATED = 1e-9  # share of V(0) that the integrator may add to V between samples
 DRAWS = range(8)
 
 
@@ -71,7 +71,7 @@ def table_rows(loops: dict[tuple[str, str], Loop]) -> list[Row]:
 
 
 def acceptance_rows(loops: dict[tuple[str, str], Loop]) -> list[Row]:
-    """Return what must hold along the runs: V falls where that is proved, and both forms give the same torque."""
+    """Return what must hold along the runs: V falls if that is proved, and both forms give the same torque."""
     rows = []
     for (arm, kind), loop in loops.items():
         if kind in PROVED:
@@ -100,7 +100,7 @@ def decay_rows(protocol: Protocol) -> list[Row]:
 
 
 def draws_table(step: Step) -> tuple[Table, list[Row]]:
-    """Return the runs from other draws of the first estimate, and that V falls in all of them."""
+    """Return the runs from other draws of the first estimate, and whether V falls in all of them."""
     lines, rows = [], []
     for arm, protocol in protocols().items():
         starts = np.array([protocol.estimate(seed) for seed in DRAWS])

@@ -1,4 +1,4 @@
-"""Walker's law with adaptations that do not belong to it: what the document's silence invites, kept as mistakes to show."""
+"""Walker's law with adaptations that do not belong to it: mistakes that the document leaves room for, kept as examples."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ class ForgetfulWalker(Walker):
     def control(self, constants: Constants, signals: Signals, x: Any) -> tuple[Any, Any]:
         """Return tau and the wrong d pi_hat/dt over SX."""
         tau, once = super().control(constants, signals, x)
-        # The adaptation is linear in gamma: twice it at gamma less it at 2 gamma is it at none.
+        # The adaptation is linear in gamma: twice its value at gamma minus its value at 2 gamma is its value at 0.
         twice = Walker.control(replace(self, gamma=2 * self.gamma), constants, signals, x)[1]
         return tau, 2 * once - twice

@@ -1,4 +1,4 @@
-"""The lecture's simulation: torques and tip forces that are held, by its Euler scheme and by an adaptive one.
+"""The lecture's simulation: held torques and tip forces, by its Euler scheme and by an adaptive one.
 
 The lecture prints no numbers. Ours are compared with a reference run, whose inputs and results are below, as printed in
 tests/data/spec-dynamics-and-regressors.json.
@@ -23,7 +23,7 @@ FORCE = [  # x and y at the tip, on the environment
     *([-1.6601, 1.3118], [0.3143, 0.4742], [0.3475, -1.903], [0.4821, -0.7212], [1.4031, -0.3508], [-1.9448, 0.1987])
 ]
 START = ([0.3099, 0.5524], [0.8761, 0.7747])
-# theta and its rate after the last interval; a first-order scheme is off by its own error, and is meant to be.
+# theta and its rate after the last interval; a first-order scheme has its own error, as it should.
 ENDS = {
     "Euler, n_res = 4": ("0.35806739415395283", "0.6643652965197939", "-0.07214195994785358", "1.6965067910205804"),
     "adaptive": ("0.3556238030463823", "0.6670804612726675", "-0.07299917796782597", "1.7020606121910002"),

@@ -35,7 +35,7 @@ from taupi.program.program import Program
 from taupi.regressors.classical import regressor
 
 K = "m2*L1*L2"
-# The terms of the example, entry by entry, as they hold; all but one as printed.
+# The correct terms of the example, entry by entry; all but one as printed.
 TERMS = {
     "mass_matrix": [
         *("m1*L1**2 + m2*(L1**2 + 2*L1*L2*cos(q2) + L2**2)", "m2*(L1*L2*cos(q2) + L2**2)"),
@@ -75,7 +75,7 @@ EXAMPLE = "2R example"
 
 
 def coriolis(form: str, printed: bool = False) -> list[str]:
-    """Return the entries of one factor of c, as it holds or as printed."""
+    """Return the entries of one factor of c, corrected or as printed."""
     return [f"{K}*sin(q2)*({e})" for e in (CORIOLIS_PRINTED if printed else CORIOLIS)[form]]
 
 
@@ -157,7 +157,7 @@ def motion_rows(arm: Robot) -> list[Row]:
 
 
 def bound_rows(arm: Robot) -> list[Row]:
-    """Return the bounds for joints within +-pi/2: certain enclosures of ours beside the printed closed forms."""
+    """Return the bounds for joints within +-pi/2: our guaranteed enclosures beside the printed closed forms."""
     known = {n: float(v or 0) for n, v in dict(arm.symbols).items()}
     L1, L2, m1, m2, g = (known[n] for n in ("L1", "L2", "m1", "m2", "g"))
     k, low = m2 * L1 * L2, (m1 + m2) * L1**2 + 2 * m2 * L2**2

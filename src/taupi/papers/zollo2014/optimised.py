@@ -1,7 +1,7 @@
-"""Optimised motions in place of random ones: what changes in the study where `taupi.excite` designs the experiment.
+"""Optimised motions instead of random ones: what changes in the study if `taupi.excite` designs the experiment.
 
-The document excites by B-splines of degree 5 whose control points it does not print. The random motions stand for them; an
-optimised one has the same duration and keeps within what these use of positions, speeds, accelerations and torques.
+The document excites with B-splines of degree 5 whose control points it does not print. The random motions replace them; an
+optimised one has the same duration and stays within the positions, speeds, accelerations and torques that these use.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from taupi.papers.zollo2014.puma import OWN, Puma
 from taupi.simulation.references import Reference
 from taupi.simulation.run import Run
 
-# Designs of the two-joint arm, each from random starts of its own.
+# Designs of the two-joint arm, each from its own random starts.
 SEEDS = (0, 1, 2)
 STARTS = 2
 PIPELINES = {
@@ -38,7 +38,7 @@ LEVELS = (70, 80, 200)
 
 
 def used_limits(motions: Sequence[Reference], runs: Sequence[Run], duration: float) -> dict[str, list[float]]:
-    """Return what motions use, and the torques of their runs, as limits of `taupi.excite`."""
+    """Return the ranges that motions use, and the torques of their runs, as limits for `taupi.excite`."""
     times = np.linspace(0.0, duration, 5000)
     q, qd, qdd = (np.concatenate(parts) for parts in zip(*(motion(times) for motion in motions), strict=True))
     torque = np.concatenate([run.tau for run in runs])
@@ -63,7 +63,7 @@ class OptimisedPlanar(Planar):
     designs: Mapping[int, Excitation] = field(default_factory=dict, hash=False)
 
     def motion(self, seed: int, smaller: float = 1.0) -> Reference:
-        """Return the motion of a seed, of which there is no smaller one."""
+        """Return the motion of a seed; there is no smaller version of it."""
         return self.designs[seed].motion
 
 
@@ -83,7 +83,7 @@ class OptimisedPuma(Puma):
 class Outcome:
     """The studies on random motions beside those on optimised ones.
 
-    `errors` are the normalised mean errors of both by what was done, first of the random motions. `kept` are the shares of
+    `errors` are the normalised mean errors of both, by method, those of the random motions first. `kept` are the shares of
     samples of the two-joint arm that count, `moved` how far noise of 80 dB moves its estimates.
     """
 

@@ -29,7 +29,7 @@ from taupi.simulation.run import Run
 COUNT = 2 * np.pi / 1250000  # rad: a step of the document's encoders
 ENDS = 0.3  # s that are left out at both ends
 FRICTION = ("coulomb", "viscous")
-# Plain ones: nothing is taken from a prior, however little a motion excites.
+# Plain estimators: nothing is taken from a prior, however little a motion excites.
 ESTIMATORS: dict[str, Estimator] = {"ols": OrdinaryLeastSquares(weak=0.0), "wls": WeightedLeastSquares(weak=0.0)}
 _LOW_PASS = {"cutoff_hz": 20.0, "order": 5}
 
@@ -63,7 +63,7 @@ LATE = Pipeline(CAUSAL.settings, raw_torque=True)
 UNFILTERED = Pipeline({"filtering": "none", "derivatives": "backward"})
 CENTRAL = Pipeline(_LOW_PASS, estimators=("ols", "wls"))
 RECORDED = Pipeline({**_LOW_PASS, "derivatives": "recorded"}, estimators=("ols", "wls"))
-# The torque has neither counts nor noise here, so a spline through the positions needs no filter of it.
+# The torque has neither quantisation nor noise here, so that it needs no filter beside a spline through the positions.
 SPLINE = Pipeline({"cutoff_hz": 20.0, "filtering": "none", "derivatives": "quintic"}, estimators=("ols", "wls"))
 WIDE_SPLINE_STRIBECK = Pipeline({**SPLINE.settings, "cutoff_hz": 40.0}, stribeck=True, estimators=("wls",))
 SPLINE_STRIBECK = Pipeline(SPLINE.settings, stribeck=True, estimators=("ols", "wls"))
@@ -134,7 +134,7 @@ class Bench:
         return fast
 
     def errors(self, values: Any, truth: Any = None) -> np.ndarray:
-        """Return |estimate - real| / |real| of each parameter (..., b), or |estimate| where the real value is 0."""
+        """Return |estimate - real| / |real| of each parameter (..., b), or |estimate| if the real value is 0."""
         return relative_errors(values, self.truth if truth is None else truth)
 
     def nme(self, values: Any, truth: Any = None) -> tuple[float, float]:
@@ -160,7 +160,7 @@ def exact_log(run: Run) -> Log:
 
 
 def zoomed(title: str, run: Run, joint: int, seconds: float = 0.3) -> Picture:
-    """Return link against motor of a joint around where they differ most: the zooms of Figures 5 and 7."""
+    """Return link and motor of a joint around where they differ most: the zooms of Figures 5 and 7."""
     assert run.theta is not None
     middle = run.time[np.abs(run.theta[:, joint] - run.q[:, joint]).argmax()]
     span = np.abs(run.time - middle) <= seconds / 2
@@ -169,7 +169,7 @@ def zoomed(title: str, run: Run, joint: int, seconds: float = 0.3) -> Picture:
 
 
 def side_by_side(work: Callable[[A], B], items: Iterable[A]) -> list[B]:
-    """Return `work` of each item, on all cores; the first runs alone, so that programs are compiled once."""
+    """Return `work` of each item, on all cores; the first item runs alone, so that programs are compiled once."""
     first, *rest = items
     done = [work(first)]
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:

@@ -53,7 +53,7 @@ NOISY_STRIBECK = {
 
 
 class Reaching(NamedTuple):
-    """A motion and gains of ours with which the literal pipeline comes near the printed error: triangles of a seed."""
+    """A motion and gains of ours with which the literal pipeline comes near the printed error: triangle waves of a seed."""
 
     title: str
     gains: tuple[tuple[float, float], tuple[float, float]]
@@ -61,7 +61,7 @@ class Reaching(NamedTuple):
     seed: int
 
 
-# Found among 96 motions, by their error: so these are the best of many, and not what one would expect.
+# Found among 96 motions, by their error: these are the best of many, and not typical.
 REACHING = (
     Reaching("K_P = (8000, 4000), K_D = (300, 120), peak 3.6 rad, seed 3", ((8000.0, 4000.0), (300.0, 120.0)), 3.6, 3),
     Reaching("K_P = (3000, 1800), K_D = (150, 60), peak 3.6 rad, seed 8", GAINS, 3.6, 8),
@@ -81,7 +81,7 @@ class Planar:
         return Bench(load("zollo2r"), SPEED, "sample", self.curve)
 
     def motion(self, seed: int, smaller: float = 1.0) -> Reference:
-        """Return the motion of a seed, so many times `smaller`: random triangle waves."""
+        """Return the motion of a seed, this many times `smaller`: random triangle waves."""
         return BSpline.triangles(CENTRE, PEAK / smaller, DURATION, seed)
 
     def runs(self, stribeck: bool = True, smaller: float = 1.0, held: bool = False) -> list[Run]:
@@ -109,7 +109,7 @@ class Planar:
         return dict(zip((near.title for near in REACHING), side_by_side(one, REACHING), strict=True))
 
     def measured(self, run: Run, snr_db: float | None = None, seed: int = 0, torque: str = "sampled") -> Log:
-        """Return what encoders of 1250000 counts per turn log of a run, with noise on the positions where `snr_db` is given."""
+        """Return what encoders of 1250000 counts per turn log of a run, with noise on the positions if `snr_db` is given."""
         return record(run, COUNT, snr_db=snr_db, torque=torque, seed=seed)
 
     def tried(
@@ -129,7 +129,7 @@ class Planar:
         """Return the estimates (seeds, b) at levels of noise (dB), by pipeline: one draw of noise per motion.
 
         Noise is on the positions. A pipeline that takes recorded derivatives has it on positions, velocities and accelerations;
-        so has "literal": it adds noise to what is filtered and differentiated already, which is what the document says.
+        so has "literal": it adds noise to signals that are already filtered and differentiated, as the document says.
         """
 
         def one(job: tuple[int, Run, int]) -> dict[str, np.ndarray]:
@@ -160,7 +160,7 @@ class Planar:
         return float((np.abs(estimates - quiet) / scale).mean())
 
     def line(self, run: Run) -> np.ndarray:
-        """Return the real values with the friction that is seen: the line f_s + f_v |v| nearest to the curve over a run's speeds.
+        """Return the real values with the apparent friction: the line f_s + f_v |v| nearest to the curve over a run's speeds.
 
         Above 0.5 rad/s the curve is nearly such a line, with another f_s and f_v than f_2 and f_1.
         """
@@ -190,7 +190,7 @@ def _held(plant: ElasticPlant, law: ElasticPDGravity, motion: Reference) -> Run:
 
 
 def friction_floor(curve: StribeckCurve, parameters: int = 14, slowest: float = SPEED, fastest: float = 10.0) -> float:
-    """Return the least part of the normalised mean error that friction has in an unbiased fit, whatever the speeds.
+    """Return the smallest contribution of friction to the normalised mean error of an unbiased fit, whatever the speeds.
 
     A least-squares line is an average of the chords of the curve, by weights of the samples, so its (f_s, f_v) lie in the convex
     hull of the chords' (f_s, f_v), as long as the speeds in its columns are right; backward differences are not, so that their

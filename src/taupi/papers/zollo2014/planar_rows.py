@@ -38,7 +38,7 @@ def planar_rows(outcome: Outcome) -> list[Row]:
 
 
 def estimate_rows(outcome: Outcome) -> list[Row]:
-    """Return Table 1 beside ours. The literal estimate agrees where it is as near to the real value as the printed one is."""
+    """Return Table 1 beside ours. The literal estimate agrees if it is as near to the real value as the printed one."""
     bench, rows = outcome.planar.bench, []
     means = {name: outcome.estimates[name].mean(axis=0) for name in (LITERAL, RECOMMENDED)}
     for name, symbol, real, printed, unit in published.TABLE_1:
@@ -55,7 +55,7 @@ def estimate_rows(outcome: Outcome) -> list[Row]:
 
 
 def reachable(outcome: Outcome) -> str:
-    """Return why the printed error is not ours: it is reached by some motions and gains, but not by most."""
+    """Return why the printed error is not ours: some motions and gains reach it, but most do not."""
     bench = outcome.planar.bench
     least = min(bench.nme(values)[0] for values in outcome.reached.values())
     return f"{UNKNOWN}; the literal pipeline reaches {least:.3f} on a motion that was searched for, and more on most"
@@ -134,7 +134,7 @@ def reached_rows(outcome: Outcome) -> list[Row]:
 
 
 def table_2_rows(outcome: Outcome) -> list[Row]:
-    """Return Table 2 beside ours: errors at levels of noise, which is added to what is differentiated already."""
+    """Return Table 2 beside ours: errors at levels of noise, which is added after differentiation."""
     rows = []
     for level, text in published.TABLE_2.items():
         ours, small = outcome.noisy("literal", level), outcome.noisy("small, literal", level)
@@ -142,7 +142,7 @@ def table_2_rows(outcome: Outcome) -> list[Row]:
         why = f"{UNKNOWN}, nor is where noise enters; {other}"
         best = outcome.noisy("all signals, WLS", level)
         row = figure(f"NME at SN = {level}", text, ours, "", TABLE_2, None, why, best)
-        if level == 20 and not row.agrees:  # neither size nor place of the noise comes near: not explained
+        if level == 20 and not row.agrees:  # neither the size nor the place of the noise explains it
             row = replace(row, because="", tried=f"{other}, so that size does not explain it; {why.partition(';')[0]}")
         rows.append(row)
     return rows
@@ -171,7 +171,7 @@ def noise_rows(outcome: Outcome) -> list[Row]:
 
 
 def growth_rows(outcome: Outcome) -> list[Row]:
-    """Return that what noise adds goes with its power, ten times for 10 dB, and, between 70 and 100 dB, with deflection."""
+    """Return rows that show that the effect of noise scales with its power, and, between 70 and 100 dB, with deflection."""
     rows = []
     for title, name, steps in (
         ("", "central", ((70, 80), (80, 90))),
@@ -283,7 +283,7 @@ def _deflection(run: Run, signed: bool = False) -> np.ndarray:
 
 
 def seen_friction(outcome: Outcome) -> str:
-    """Return the friction that the motions see, in words: the line nearest to the curve."""
+    """Return the apparent friction of the motions, in words: the line nearest to the curve."""
     seen = outcome.lines.mean(axis=0)
     names = outcome.planar.bench.names
     pairs = [f"{n} {shown(float(seen[names.index(n)]), 3)}" for n in names if n.endswith((".coulomb", ".viscous"))]

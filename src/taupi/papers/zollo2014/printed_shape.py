@@ -1,4 +1,4 @@
-"""Tables 3 to 6 of Zollo et al. (2014) in the shape in which they are printed, with a line of ours where there can be one."""
+"""Tables 3 to 6 of Zollo et al. (2014) in their printed layout, with a line of ours where there can be one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ZERO, TOGETHER = "no effect", "only in sums"
 
 
 def printed_tables(outcome: Outcome, pipeline: str) -> dict[str, Table]:
-    """Return Tables 3 to 6: real and estimated values as printed, and what a pipeline of ours finds of each parameter alone.
+    """Return Tables 3 to 6: real and estimated values as printed, and what one of our pipelines finds for each single parameter.
 
     A parameter that least squares cannot find alone has a word in place of a number: its column is zero, or it is part of sums.
     """

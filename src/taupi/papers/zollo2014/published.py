@@ -52,7 +52,7 @@ class Reference(NamedTuple):
 
 
 def resembling(what: str, reference: Reference, ours: float, because: str = "") -> Row:
-    """Return the row of a reference run's figure beside ours; `because` is why it differs, should it."""
+    """Return the row of a reference run's figure beside ours; `because` is why it differs, if it does."""
     text, low, high, reason = reference
     return between(what, text, ours, low, high, reason, because=because)
 
@@ -62,17 +62,17 @@ ROUNDING = 1e-10  # what errors of exact signals stay below
 
 
 def times(text: str, factor: float, why: str = "motions and draws of noise differ") -> Reference:
-    """Return a figure that ours is to meet within a factor."""
+    """Return a figure that ours should meet within a factor."""
     return Reference(text, float(text) / factor, float(text) * factor, f"a factor of {factor:g}, as {why}")
 
 
 def at_most(text: str, most: float, why: str) -> Reference:
-    """Return a figure of which only the size matters: ours is to stay below a limit."""
+    """Return a figure of which only the size matters: ours should stay below a limit."""
     return Reference(text, 0.0, most, why)
 
 
 def rounding(text: str) -> Reference:
-    """Return a figure that is rounding."""
+    """Return a figure that is only rounding."""
     return at_most(text, ROUNDING, "rounding")
 
 

@@ -23,12 +23,12 @@ from taupi.simulation.simulate import simulate
 
 SEED, POINTS = 7, 24
 DURATION, RATE = 8.9, 1000  # s, Hz of the log
-STEPS = 20  # of the integrator in a sample: the spring of joint 6 alone swings at 7000 rad/s
+STEPS = 20  # integration steps per sample: the spring of joint 6 alone oscillates at 7000 rad/s
 CENTRE = (0.0, 0.8, -0.6, 0.0, 0.5, 0.0)
 AMPLITUDE = (1.6, 1.2, 1.4, 1.8, 1.4, 2.2)
 INERTIA = np.array([4.0, 6.0, 2.0, 0.2, 0.2, 0.2])  # of which the gains are multiples
 SPEED = 0.1  # rad/s below which a motor's row is left out
-# The gravity in base axes of either count of base parameters: along the first axis, or across it.
+# The gravity in base axes for each number of base parameters: along the first axis, or across it.
 GRAVITY = {60: (0.0, 0.0, -9.81), 62: (0.0, -9.81, 0.0)}
 OWN = "taupi.identify"
 

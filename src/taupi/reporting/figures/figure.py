@@ -1,4 +1,4 @@
-"""The verb `plot`, and how a figure is begun and written."""
+"""The verb `plot`, and how a figure is created and written."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from taupi.files import path_of, refuse_to_overwrite, write_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What to leave out so that the same picture is the same file.
+# Metadata to leave out so that the same picture gives the same file.
 _METADATA: dict[str, dict[str, Any]] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 PathLike = str | os.PathLike[str]
 Axes = Any  # Matplotlib's, flat or in three dimensions: their methods differ
@@ -32,12 +32,12 @@ def plot(thing: Any, *settings: Any, **keywords: Any) -> Figure:
     that plane, any other in three dimensions.
 
     `plot(ellipses, path=None, force=False, scale=None, arrows=0)` draws the result of `taupi.operational.mass_ellipses` on the
-    arm; `scale` is in metres per kilogram, by default chosen to fit the arm, and `arrows` draws so many accelerations of
-    length one, all around, and the force that each takes, in a plane.
+    arm; `scale` is in metres per kilogram, by default chosen to fit the arm, and `arrows` draws this many accelerations of
+    length one, in all directions of a plane, and the force that each needs.
 
     `plot(fit, path=None, force=False)` draws identified parameters with their 95 % intervals beside the description's values.
 
-    `plot(fleet, path=None, force=False)` draws what each arm has for itself beside the typical arm, with 95 % intervals; what
+    `plot(fleet, path=None, force=False)` draws each arm's own parameters beside the typical arm, with 95 % intervals; what
     stands out is red.
 
     `plot(validation, path=None, force=False)` draws torque measured and predicted, and the residual, joint by joint.

@@ -40,7 +40,7 @@ def plot_fit(fit: Fit, path: PathLike | None = None, force: bool = False) -> Fig
 
 
 def _panel(axes: Axes, fit: Fit, rows: list[int]) -> None:
-    """Draw the parameters of one unit, the first on top, on an axis that is linear around zero and logarithmic far from it."""
+    """Draw the parameters of one unit, the first on top, on an axis that is linear near zero and logarithmic far from it."""
     values, prior = fit.values[rows], fit.basis.project(fit.prior)[rows]
     low, high = fit.intervals()[rows].T
     known = ~fit.undetermined[rows]
@@ -74,7 +74,7 @@ def _panel(axes: Axes, fit: Fit, rows: list[int]) -> None:
 
 
 def _decades(linear: float, largest: float, negative: bool) -> list[float]:
-    """Return zero and the powers of ten beyond the linear part, on both sides where values are negative.
+    """Return zero and the powers of ten beyond the linear part, on both sides if values are negative.
 
     >>> _decades(0.02, 3.0, False)
     [0.0, 0.1, 1.0]
@@ -85,7 +85,7 @@ def _decades(linear: float, largest: float, negative: bool) -> list[float]:
 
 
 def _balanced(sizes: list[int], count: int) -> list[list[int]]:
-    """Return groups dealt to columns, in order, so that the columns are about equally long.
+    """Return groups distributed over columns, in order, so that the columns are about equally long.
 
     >>> _balanced([5, 10, 14, 6, 6], 2)
     [[0, 1], [2, 3, 4]]

@@ -13,7 +13,7 @@ ANGLES = np.deg2rad([-45, 0, 45, -90, 135, 180, 225, 90])
 
 
 def drawn_text(name: str) -> str:
-    """Return a name as Matplotlib draws it: no formula between dollars, no control characters, not longer than a picture.
+    """Return a name that Matplotlib draws literally: no formula between dollars, no control characters, not too long.
 
     >>> drawn_text("a$b$"), len(drawn_text("x" * 9000))
     ('a\\\\$b\\\\$', 63)
@@ -23,7 +23,7 @@ def drawn_text(name: str) -> str:
 
 
 def merged_labels(names: Sequence[str], points: np.ndarray, near: float) -> list[tuple[str, np.ndarray]]:
-    """Return labels and where they belong, one for all points (count, 3) within the distance `near` of the first of them.
+    """Return labels and their positions, one for all points (count, 3) within the distance `near` of the first of them.
 
     >>> [label for label, _ in merged_labels(["a", "b", "c"], np.array([[0, 0, 0], [1, 0, 0], [0.01, 0, 0]]), 0.1)]
     ['a, c', 'b']
@@ -51,7 +51,7 @@ def free_spots(labels: Sequence[str], at: np.ndarray, drawn: np.ndarray) -> np.n
         spots = [np.array([np.cos(a), np.sin(a)]) * (r + size / 2) for r in RADII for a in ANGLES]
         taken = np.array(boxes)
         costs = [_covered(np.hstack([p + s - size / 2, p + s + size / 2]), taken) for s in spots]
-        best = spots[int(np.argmin(costs))]  # the first, which is the nearest, of equals
+        best = spots[int(np.argmin(costs))]  # the first of equals, which is the nearest
         boxes.append(np.hstack([p + best - size / 2, p + best + size / 2]))
         offsets.append(best)
     return np.array(offsets)

@@ -64,7 +64,7 @@ def _spatial(points: np.ndarray) -> np.ndarray:
 
 
 def _surface(ellipses: MassEllipses, k: int, scale: float) -> np.ndarray:
-    """Return the forces that unit accelerations take, on a circle (samples, 2) or a sphere (samples, samples, 3), as drawn."""
+    """Return the forces that unit accelerations need, on a circle (samples, 2) or a sphere (samples, samples, 3), as drawn."""
     turn = np.linspace(0, 2 * np.pi, 121)
     if ellipses.centres.shape[1] == 2:
         unit = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
@@ -75,7 +75,7 @@ def _surface(ellipses: MassEllipses, k: int, scale: float) -> np.ndarray:
 
 
 def _draw_arrows(axes: Axes, ellipses: MassEllipses, k: int, scale: float, count: int) -> None:
-    """Draw accelerations a of length one, all around, and the forces f = M_C a that they take: parallel along the axes alone."""
+    """Draw unit accelerations a in all directions, and the forces f = M_C a that they need: parallel only along the axes."""
     centre = ellipses.centres[k]
     for turn in np.arange(count) * 2 * np.pi / max(count, 1):
         unit = np.array([np.cos(turn), np.sin(turn)])

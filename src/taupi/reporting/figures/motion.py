@@ -17,7 +17,7 @@ from taupi.signals.log import Log
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MOST_SAMPLES = 4000  # more samples than a picture has pixels only cost time
+_MOST_SAMPLES = 4000  # more samples than pixels only cost time
 _MOST_NAMES = 12
 # Signals of a log, and what their axes are called.
 _SIGNALS = {

@@ -68,7 +68,7 @@ def draw_line(axes: Axes, points: np.ndarray, plane: tuple[int, int] | None, *st
 
 
 def draw_arm(axes: Axes, arm: Skeleton, plane: tuple[int, int] | None) -> None:
-    """Draw links and joints; of several configurations the last is the darkest."""
+    """Draw links and joints; if there are several configurations, the last is the darkest."""
     count = len(arm.links)
     for k in range(count):
         shade = 1.0 if count == 1 else 0.35 + 0.65 * k / (count - 1)
@@ -103,7 +103,7 @@ def draw_triads(axes: Axes, arm: Skeleton, plane: tuple[int, int] | None) -> Non
 
 def label_frames(axes: Axes, arm: Skeleton, plane: tuple[int, int] | None) -> None:
     """Write the frames' names beside them in the last configuration, where they cover neither the arm nor each other."""
-    axes.figure.draw_without_rendering()  # settles the layout, so that places on the page are known
+    axes.figure.draw_without_rendering()  # fixes the layout, so that positions on the page are known
     triads = arm.frames[-1, :, :, 3, None] + 0.09 * extent(arm.points) * arm.frames[-1, :, :, :3]
     drawn = np.vstack([_filled(arm.links.reshape(-1, 4, 3)), np.moveaxis(triads, -1, -2).reshape(-1, 3)])
     together = merged_labels(
@@ -143,7 +143,7 @@ def _on_page(axes: Axes, points: np.ndarray, plane: tuple[int, int] | None) -> n
 
 
 def frame_view(axes: Axes, points: np.ndarray, plane: tuple[int, int] | None) -> None:
-    """Set equal scales, limits with a margin around points, and what the axes are."""
+    """Set equal scales, limits with a margin around points, and axis labels."""
     keep = (0, 1, 2) if plane is None else plane
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.16 * extent(points)
@@ -164,7 +164,7 @@ def frame_view(axes: Axes, points: np.ndarray, plane: tuple[int, int] | None) ->
 
 
 def draw_legend(axes: Axes, arm: Skeleton) -> None:
-    """Say what the markers are; only those that occur."""
+    """Add a legend of the markers that occur."""
     from matplotlib.lines import Line2D
 
     kinds = dict.fromkeys("prismatic" if j.prismatic else "revolute" for j in arm.robot.joints)

@@ -15,7 +15,7 @@ from taupi.simulation.run import Run
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MOST_SAMPLES = 4000  # more samples than a picture has pixels only cost time
+_MOST_SAMPLES = 4000  # more samples than pixels only cost time
 _MOST_NAMES = 12
 
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Protocol
 
 
 class PageContent(Protocol):
-    """What a page is about: a heading and a line below it. Everything else is between a content and its sections."""
+    """The content of a page: a heading and a line below it. Everything else is up to the content and its sections."""
 
     @property
     def title(self) -> str:
@@ -28,7 +28,7 @@ class PageContent(Protocol):
 
 
 class Section(Protocol):
-    """A part of a report under a heading of its own.
+    """A part of a report with its own heading.
 
     `name` is its anchor on the page, `title` its heading. The text is a template with `$field`s, which `fields` fills in: the
     file `<name>.html` beside the module of the class, or the class attribute `template`, if it has one.
@@ -38,15 +38,15 @@ class Section(Protocol):
     title: ClassVar[str]
 
     def fields(self, content: Any) -> dict[str, str] | None:
-        """Return the fields of the template, as HTML; None where the content has nothing to show here.
+        """Return the fields of the template, as HTML; None if the content has nothing to show here.
 
-        `content` is a `FitContent` or a `RunContent`, by the kind of report.
+        `content` is a `FitContent` or a `RunContent`, depending on the kind of report.
         """
         ...
 
 
 def rendered(section: Section, content: PageContent) -> str | None:
-    """Return a section as HTML, None where it has nothing to show."""
+    """Return a section as HTML, None if it has nothing to show."""
     fields = section.fields(content)
     if fields is None:
         return None
@@ -71,7 +71,7 @@ def _template(kind: type[Section]) -> Template:
 def cell(text: str, kind: str = "") -> str:
     """Return a table's cell; `kind` is a class of the style sheet: name, number, long or short; or it is a unit.
 
-    A short one is cut off where it is longer than its column; pointing at it tells the rest, and a click or the Tab key opens it.
+    A short one is cut off if it is longer than its column; pointing at it shows the rest, and a click or the Tab key opens it.
     """
     if kind == "unit":
         return f"<td>{html.escape(text.replace('^2', '²'))}</td>"
@@ -99,13 +99,13 @@ def listed(sentences: Iterable[str], kind: str = "") -> str:
 
 
 def figure(value: str, what: str, kind: str = "") -> str:
-    """Return a number with `what` it is below it."""
+    """Return a number with the words `what` below it."""
     mark = f' class="{kind}"' if kind else ""
     return f"<div><b{mark}>{html.escape(value)}</b><span>{html.escape(what)}</span></div>"
 
 
 def percent(share: float) -> str:
-    """Return a share as percent with three digits, a dash where it is not finite.
+    """Return a share as percent with three digits, a dash if it is not finite.
 
     >>> percent(0.01234), percent(1.5), percent(float("nan"))
     ('1.23 %', '150 %', '-')
@@ -116,5 +116,5 @@ def percent(share: float) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number for people, a dash where it is not finite."""
+    """Return a number as readable text, a dash if it is not finite."""
     return f"{value:.{digits}g}" if math.isfinite(value) else "-"

@@ -20,18 +20,18 @@ RATE = 100  # Hz, at which an exciting motion is sampled
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """Positions `q` (N, n) at times (N,) in s, counted from the first, and torques `tau` (N, n), None where none are known."""
+    """Positions `q` (N, n) at times (N,) in s, counted from the first, and torques `tau` (N, n), None if unknown."""
 
     time: np.ndarray
     q: np.ndarray
     tau: np.ndarray | None = None
 
     def at(self, t: float) -> np.ndarray:
-        """Return q (n,) at time `t`, between samples on a straight line; before and after it stands still."""
+        """Return q (n,) at time `t`, interpolated linearly between samples; before and after, the robot stands still."""
         return np.array([np.interp(t, self.time, column) for column in self.q.T])
 
     def torque(self, t: float) -> np.ndarray | None:
-        """Return tau (n,) at time `t`, None where it is not known."""
+        """Return tau (n,) at time `t`, None if it is not known."""
         return None if self.tau is None else np.array([np.interp(t, self.time, column) for column in self.tau.T])
 
 
@@ -52,5 +52,5 @@ def track_of(motion: Any, robot: Robot) -> Track:
     tau = None if tau is None or tau.shape != q.shape or not np.isfinite(tau).any() else np.nan_to_num(tau)
     usable = np.isfinite(q).all(axis=1)
     if usable.sum() < 2:
-        raise TaupiError(Argument("motion"), f" has {int(usable.sum())} samples with numbers, expected at least 2.")
+        raise TaupiError(Argument("motion"), f" has {int(usable.sum())} finite samples, expected at least 2.")
     return Track(time[usable] - time[usable][0], q[usable], None if tau is None else tau[usable])

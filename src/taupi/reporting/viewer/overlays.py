@@ -18,9 +18,7 @@ from taupi.model.robot import Robot
 from taupi.reporting.viewer.scene import Pose, Scene
 
 LONG = 0.25  # of the reach: the longest arrow, and the longest half axis of the tip's ellipsoid
-HEAVIEST = (
-    10.0  # times the least mass felt at the tip: what is heavier, as near a singular configuration, is drawn no longer
-)
+HEAVIEST = 10.0  # times the least mass felt at the tip: larger ones, as near a singularity, are drawn no longer
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +33,14 @@ class Overlays:
         return self.scene.robot
 
     def torque_arrows(self, pose: Pose, tau: np.ndarray, most: np.ndarray) -> np.ndarray:
-        """Return an arrow (2, 3) per coordinate, from its joint along its axis, as long as tau (n,) is of `most` (n,)."""
+        """Return an arrow (2, 3) per coordinate, from its joint along its axis, with length proportional to tau / `most` (n,)."""
         joints = [self.robot.joints.index(j) for j in self.robot.driving_joints]
         share = np.divide(tau, most, out=np.zeros_like(tau), where=most > 0)
         start = pose.joints[joints]
         return np.stack([start, start + LONG * self.scene.reach * share[:, None] * pose.axes[joints]], axis=1)
 
     def weight_arrows(self, pose: Pose) -> np.ndarray:
-        """Return an arrow (2, 3) per link with mass: from its centre of mass, as its weight is of the heaviest link's."""
+        """Return an arrow (2, 3) per link with mass, from its centre of mass: its weight relative to the heaviest link."""
         bodies = [(b, p) for b, p in zip(self.scene.bodies(), pose.links, strict=True) if b is not None]
         if not bodies:
             return np.zeros((0, 2, 3))
@@ -60,7 +58,7 @@ class Overlays:
     def tip_masses(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the masses (3,) in kg that a force at the tip feels, and their directions as columns (3, 3).
 
-        They are the inverse eigenvalues of J M^-1 J^T, J of the tip's linear velocity; where the tip cannot move, infinite.
+        They are the inverse eigenvalues of J M^-1 J^T, with J of the tip's linear velocity; infinite where the tip cannot move.
         """
         J, M = (program(q) for program in self._felt)
         linear = J[-3:]
@@ -79,7 +77,7 @@ class Overlays:
 
     @cached_property
     def clearance(self) -> Clearance | None:
-        """The robot's capsules and the distances between them, None where its description has no geometry."""
+        """The robot's capsules and the distances between them, None if its description has no geometry."""
         try:
             return clearance_of(self.robot)
         except TaupiError:

@@ -14,7 +14,7 @@ from taupi.reporting.skeleton import skeleton
 
 TUBE = 0.025  # of the arm's reach: the radius of a tube
 SIDES = 20  # of a tube
-SHORT = 1e-6  # of the reach: what is shorter is no tube
+SHORT = 1e-6  # of the reach: anything shorter is not drawn as a tube
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Scene:
 
     @cached_property
     def drawn(self) -> LinkMeshes:
-        """The surfaces that the description draws; without any, links are tubes."""
+        """The surfaces in the description; without any, links are tubes."""
         return link_meshes(self.robot)
 
     @cached_property

@@ -24,7 +24,7 @@ FRAMES_PER_SECOND = 30
 
 
 class View:
-    """A page that shows a robot, as `taupi.view` returns it; it is there until `close`, or the end of the program.
+    """A page that shows a robot, as `taupi.view` returns it; it exists until `close`, or the end of the program.
 
     `url` is its address. `q` is what is shown; `show(q)` moves the robot, `seek(t)` the motion. `server` is viser's, `robot`
     what it shows, and `track` what is played, None for nothing.
@@ -37,7 +37,7 @@ class View:
         self._lock, self._closed = threading.RLock(), threading.Event()
         self._gravity, self._mass = (f(robot).compile("numpy") for f in (gravity_torque, mass_matrix))
         self.q = np.zeros(robot.n)
-        self._tau: np.ndarray | None = None  # of the motion that is played; else what holds the robot still
+        self._tau: np.ndarray | None = None  # of the motion that is played; else the torque that holds the robot still
         self._capsules: list[tuple[Any, Any, Any]] = []
         self._draw()
         self._controls()
@@ -91,7 +91,7 @@ class View:
             self.close()
 
     def close(self) -> None:
-        """Take the page down."""
+        """Close the page."""
         self._closed.set()
         if self._player is not None:
             self._player.join()  # it may be drawing
@@ -115,7 +115,7 @@ class View:
             for k, m in enumerate(meshes)
         ]
         self._links, self._marks = [], []
-        for k, body in enumerate(self._scene.bodies()):  # names of links are not paths: numbers are
+        for k, body in enumerate(self._scene.bodies()):  # numbers instead of link names, which may not be valid paths
             self._links.append(add.add_frame(f"/link{k}", axes_length=6 * radius, axes_radius=radius / 5))
             if not meshes:
                 add.add_icosphere(f"/link{k}/joint", 1.3 * radius, JOINT)
@@ -151,7 +151,7 @@ class View:
         self._numbers.content = self.numbers()
 
     def _place_overlays(self, pose: Pose) -> None:
-        """Move what is shown around the robot, where it is shown."""
+        """Move the overlays that are shown around the robot."""
         around = self._around
         if self._torques.visible:
             self._torques.points = around.torque_arrows(pose, self._torque(), self._most_torque())
@@ -174,7 +174,7 @@ class View:
         return np.asarray(self._gravity(self.q)) if self._tau is None else self._tau
 
     def _most_torque(self) -> np.ndarray:
-        """Return the torque (n,) of the longest arrow: the limit of each joint, or the largest that is known of any."""
+        """Return the torque (n,) of the longest arrow: the limit of each joint, or the largest known torque of any joint."""
         limits = [j.limits.effort for j in self._robot.driving_joints]
         if all(v is not None for v in limits):
             return np.array([float(v) for v in limits if v is not None])
@@ -182,7 +182,7 @@ class View:
         return np.full(self._robot.n, max(float(np.abs(known).max()), 1e-9))
 
     def numbers(self) -> str:
-        """Return what is told beside the robot: torques, its mass matrix and its condition, masses at the tip, clearance."""
+        """Return the numbers beside the robot: torques, its mass matrix and its condition, masses at the tip, clearance."""
         M = self._mass(self.q)
         torques = ", ".join(f"{v:.3g}" for v in np.round(self._torque(), 9) + 0.0)
         kinds = {joint.prismatic for joint in self._robot.driving_joints}
@@ -246,7 +246,7 @@ class View:
         self._server.gui.add_checkbox(label, on).on_update(acted)
 
     def _show_capsules(self, on: bool) -> None:
-        """Show the capsules of the links, which are worked out when they are first asked for."""
+        """Show the capsules of the links, which are computed when they are first needed."""
         with self._lock:
             keep = self._around.clearance
             if keep is None:
@@ -299,7 +299,7 @@ def view(robot: Robot, motion: Any = None, *, host: str = "127.0.0.1", port: int
     weights, the mass felt at the tip and capsules can be shown and hidden, joints are moved by sliders, and beside them are the
     torques, the mass matrix and its condition. `motion` is a Log, a Run, a Trial or an Excitation to play.
 
-    The page is served from this program at `host` and `port` (the next free one where it is taken) and fetches nothing from
+    The page is served from this program at `host` and `port` (the next free one if it is taken) and fetches nothing from
     elsewhere; over SSH, forward the port. `host="0.0.0.0"` lets other machines see it.
 
     >>> import taupi as tp

@@ -1,4 +1,4 @@
-/* The functions of FMI 3.0 around a model (model.h): co-simulation and, where the model has rates, model exchange.
+/* The functions of FMI 3.0 around a model (model.h): co-simulation and, if the model has rates, model exchange.
  *
  * Types are those of the standard's headers, which this file does without. Written by taupi.
  */

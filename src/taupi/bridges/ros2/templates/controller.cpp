@@ -111,10 +111,10 @@ controller_interface::CallbackReturn @class@::on_activate(const rclcpp_lifecycle
   Reference here;
   double qd[kJoints] = {};
   if (!read_state(here.q.data(), qd)) {
-    RCLCPP_ERROR(get_node()->get_logger(), "The hardware tells no finite positions and velocities.");
+    RCLCPP_ERROR(get_node()->get_logger(), "The hardware gives no finite positions and velocities.");
     return controller_interface::CallbackReturn::ERROR;
   }
-  here.seconds = -std::numeric_limits<double>::infinity();  // stay here until something is wanted
+  here.seconds = -std::numeric_limits<double>::infinity();  // stay here until a reference arrives
   reference_.initRT(here);
   @name@_init(&controller_);
   return controller_interface::CallbackReturn::SUCCESS;

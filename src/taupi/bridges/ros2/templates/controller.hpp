@@ -21,7 +21,7 @@
 namespace @name@
 {
 
-// What is wanted: positions, velocities, accelerations, and when it arrived.
+// The reference: positions, velocities, accelerations, and when it arrived.
 struct Reference
 {
   std::array<double, @n@> q{};

@@ -57,12 +57,12 @@ private:
     }
     const double seconds = message.header.stamp.sec + 1e-9 * message.header.stamp.nanosec;
     const double dt = seconds - last_seconds_;
-    if (dt == 0.0) {  // the same state once more, or a stamp that nobody sets
+    if (dt == 0.0) {  // the same state again, or a stamp that is never set
       RCLCPP_WARN_ONCE(get_logger(), "A message is left out: its stamp is that of the one before.");
       return;
     }
     last_seconds_ = seconds;
-    if (!(dt > 0.0) || dt > longest_gap_) {  // the first message, time that runs backwards, or a gap: begin anew
+    if (!(dt > 0.0) || dt > longest_gap_) {  // the first message, time that runs backwards, or a gap: restart
       @name@_init(&component_);
 @begin_anew@      return;
     }

@@ -1,1 +1,1 @@
-"""Capsules that enclose by construction: one around points, several around cut triangles, remembered on disk."""
+"""Capsules that enclose by construction: one around points, several around cut triangles, cached on disk."""

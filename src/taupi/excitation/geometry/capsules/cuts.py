@@ -1,4 +1,4 @@
-"""Triangles cut by planes, so that each part can have a capsule of its own.
+"""Triangles cut by planes, so that each part can have its own capsule.
 
 A solid's part on one side of a plane lies in the hull of its surface's part there: a line along the plane, through any point of
 it, leaves the solid on both sides through that part. So capsules around the parts of the triangles enclose the whole solid.
@@ -44,7 +44,7 @@ def kept(triangles: np.ndarray, cut: Cut) -> np.ndarray:
 
 
 def _clipped(corners: np.ndarray, height: np.ndarray, odd: np.ndarray, many: int) -> list[np.ndarray]:
-    """Return what is left of triangles of which one corner, the odd one, is alone on its side of the plane."""
+    """Return the remaining parts of triangles with one corner, the odd one, alone on its side of the plane."""
     first = np.argmax(odd, axis=1)
     rows = np.arange(len(corners))
     p, q, r = (corners[rows, (first + k) % 3] for k in range(3))

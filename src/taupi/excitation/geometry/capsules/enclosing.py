@@ -1,4 +1,4 @@
-"""Capsules around triangles: one, or several where one would be much larger than the hull of what it encloses."""
+"""Capsules around triangles: one, or several if one would be much larger than the hull of what it encloses."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from taupi.excitation.geometry.capsules.stored import Plan
 from taupi.excitation.geometry.meshes.read import LEAST
 from taupi.model.capsule import Capsule
 
-# Rounding of coordinates, as a share of the size: what a radius is made larger by.
+# Rounding of coordinates, as a share of the size: radii are enlarged by this.
 _ROUNDING = 1e-12
-# Points by which the volume of overlapping capsules is estimated.
+# Number of points for estimating the volume of overlapping capsules.
 _SAMPLES = 2000
 
 
 # A capsule is replaced by several if it is more than COARSE times the hull of what it encloses, and if, spread over its surface,
-# what it has too much is thicker than EXCESS (m).
+# its excess volume is thicker than EXCESS (m).
 COARSE, EXCESS = 1.5, 0.005
-# How many there are at most per solid, and the share of the volume that one more may leave.
+# Largest number per solid, and the share of the volume to which one more has to reduce it.
 MOST, WORTH = 4, 0.9
 # Where along its main axes a part may be cut.
 _PLACES = (0.35, 0.5, 0.65)
@@ -33,7 +33,7 @@ _PLACES = (0.35, 0.5, 0.65)
 
 @dataclass(eq=False)
 class _Part:
-    """What several cuts leave of the triangles."""
+    """The part of the triangles that several cuts leave."""
 
     cuts: list[Cut]
     triangles: np.ndarray
@@ -52,7 +52,7 @@ class _Part:
 
     @property
     def excess(self) -> float:
-        """What its capsule has too much, in m^3."""
+        """The excess volume of its capsule, in m^3."""
         return self.capsule.volume - self.hull[1]
 
     @property
@@ -69,7 +69,7 @@ class _Part:
 def capsules_around(link: str, triangles: np.ndarray, place: str = "") -> tuple[Capsule, ...]:
     """Return capsules, in the frame of `link`, that enclose triangles (m, 3, 3) and what they surround.
 
-    The search is remembered; radii never are: each is the largest distance of a corner from its segment, computed here.
+    The result of the search is cached, but never the radii: each is the largest distance of a corner from its segment.
     """
     if float(np.ptp(triangles.reshape(-1, 3), axis=0).max()) < LEAST:
         raise TaupiError(
@@ -98,7 +98,7 @@ def _around(link: str, corners: np.ndarray, segment: Segment) -> Capsule:
 
 
 def hull_of(points: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the corners of the convex hull of points and its volume; all points, and 0, where it is flat."""
+    """Return the corners of the convex hull of points and its volume; all points, and 0, if it is flat."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -109,7 +109,7 @@ def hull_of(points: np.ndarray) -> tuple[np.ndarray, float]:
 
 
 def _planned(triangles: np.ndarray) -> Plan:
-    """Return how to enclose: parts, by their cuts, and the segment of each."""
+    """Return the plan of an enclosure: parts, by their cuts, and the segment of each."""
     parts = [_Part([], triangles)]
     done: list[_Part] = []
     while parts and len(parts) + len(done) < MOST:
@@ -124,7 +124,7 @@ def _planned(triangles: np.ndarray) -> Plan:
 
 
 def _best_halves(part: _Part) -> list[_Part] | None:
-    """Return the two halves of a part that are enclosed best, of cuts across its main axes."""
+    """Return the two halves of a part for the best cut across its main axes."""
     corners = part.hull[0]
     axes = np.linalg.svd(corners - corners.mean(axis=0), full_matrices=False)[2]
     trials = []

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 Segment = tuple[np.ndarray, np.ndarray]
-# Directions whose extreme points stand for all points while searching; the radius is then that of all of them.
+# Directions whose extreme points represent all points during the search; the final radius covers all points.
 _DIRECTIONS = 120
 _STEPS = 200
 
@@ -66,10 +66,10 @@ def _frame(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _middle(points: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return where a line along v passes about the middle of the points, across v (2,): their smallest circle, nearly."""
+    """Return the offset across v (2,) of a line along v near the middle of the points: nearly their smallest circle."""
     flat = points @ np.stack(_frame(v)).T
     middle = (flat.max(axis=0) + flat.min(axis=0)) / 2
-    for k in range(1, 25):  # Badoiu and Clarkson 2003: a step to the farthest point, ever shorter
+    for k in range(1, 25):  # Badoiu and Clarkson 2003: ever shorter steps to the farthest point
         far = flat[int(np.argmax(((flat - middle) ** 2).sum(axis=1)))]
         middle = middle + (far - middle) / (k + 1) / 2
     return np.asarray(middle)

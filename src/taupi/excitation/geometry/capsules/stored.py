@@ -1,6 +1,6 @@
-"""What a search for capsules found, kept on disk beside compiled programs so that the next process starts at once.
+"""The results of a search for capsules, kept on disk beside compiled programs so that the next process starts at once.
 
-A plan says where to cut triangles and about which segment each part is enclosed, and nothing that safety hangs on: radii are
+A plan says where to cut triangles and which segment encloses each part, but nothing that safety depends on: radii are
 always computed from the triangles.
 """
 
@@ -20,9 +20,9 @@ from taupi.files import write_private
 from taupi.input_files import parse_json, read_text
 from taupi.program.disk_cache import folder
 
-# To be changed with the search, or with what is stored.
+# Change this together with the search, or with what is stored.
 _VERSION = 2
-_MOST_CUTS = 64  # one behind the other; a search makes a handful
+_MOST_CUTS = 64  # successive cuts; a search makes a handful
 
 Plan = list[tuple[list[Cut], Segment]]
 
@@ -63,7 +63,7 @@ def plan_to_text(plan: Plan) -> str:
 
 
 def plan_from_text(text: str) -> Plan | None:
-    """Return a plan from JSON, None where that is not one or leaves something out: a file on disk may be anything."""
+    """Return a plan from JSON, None if it is not a complete plan: a file on disk may contain anything."""
     try:
         plan: Plan = []
         for row in parse_json(text, "a plan of capsules", "a list"):
@@ -80,7 +80,7 @@ def plan_from_text(text: str) -> Plan | None:
 
 
 def _complete(parts: list[list[Cut]]) -> bool:
-    """Return whether parts leave nothing out: at every cut both sides are there, down to the last."""
+    """Return whether parts leave nothing out: both sides of every cut exist, down to the last."""
     if any(not cuts for cuts in parts):
         return len(parts) == 1
     first = parts[0][0]

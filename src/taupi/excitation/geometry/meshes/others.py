@@ -16,7 +16,7 @@ REMEDY = "Install it with: pip install taupi[meshes], or convert the mesh to STL
 
 def read(path: Path, data: bytes) -> np.ndarray:
     """Return the triangles (m, 3, 3) of a file whose bytes are `data`, in m."""
-    if path.suffix.lower() in _XML:  # refuses what grows without bound: entities, and more elements than the budget has
+    if path.suffix.lower() in _XML:  # refuses unbounded input: entities, and more elements than the budget allows
         xml_tree.parse(decode(data, path.name), path.name)
     try:
         import trimesh
@@ -26,7 +26,7 @@ def read(path: Path, data: bytes) -> np.ndarray:
         scene = trimesh.load_scene(path)
         scale = trimesh.units.unit_conversion(scene.units, "meters") if scene.units else 1.0
         return np.asarray(scene.to_mesh().triangles, dtype=float) * scale
-    except Exception as error:  # of the many that its readers raise
+    except Exception as error:  # its readers raise many kinds of errors
         reason = str(error).split("\n", 1)[0][:120].rstrip(".")
         raise TaupiError(
             f"{path.name} cannot be read: {type(error).__name__}: {reason}.", remedy="Convert it to STL or OBJ."

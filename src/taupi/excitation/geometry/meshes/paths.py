@@ -1,4 +1,4 @@
-"""Where the mesh of a description lies: package://, file://, and paths relative to the description."""
+"""Where the mesh of a description is: package://, file://, and paths relative to the description."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from taupi.errors import Argument, Part, TaupiError, shown
 from taupi.files import status_of
 from taupi.input_files import printable
 
-# What to do where a mesh is not found: stated once, for errors.
+# What to do if a mesh is not found: stated once, for errors.
 REMEDY: tuple[Part, ...] = (
     "Give the folder that holds the package by ",
     Argument("packages", ["..."]),

@@ -1,4 +1,4 @@
-"""Read a mesh by its ending, and refuse one that encloses nothing."""
+"""Read a mesh in the format of its suffix, and refuse one that encloses nothing."""
 
 from __future__ import annotations
 

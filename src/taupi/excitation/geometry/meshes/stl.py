@@ -14,7 +14,7 @@ _RECORD = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribut
 
 
 def triangles(data: bytes, place: str) -> np.ndarray:
-    """Return the triangles (m, 3, 3) of a file's bytes; it is binary where its length says so."""
+    """Return the triangles (m, 3, 3) of a file's bytes; it is binary if its length says so."""
     count = int.from_bytes(data[80:_HEAD], "little") if len(data) >= _HEAD else -1
     if count >= 0 and len(data) == _HEAD + count * _RECORD.itemsize:
         return np.frombuffer(data, _RECORD, count, _HEAD)["corners"].astype(float)

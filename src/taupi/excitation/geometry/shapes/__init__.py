@@ -1,1 +1,1 @@
-"""The collision geometry of a description: capsules, where a shape is one, and triangles, where it is not."""
+"""The collision geometry of a description: capsules where a shape is a capsule, and triangles otherwise."""

@@ -29,7 +29,7 @@ _UNBOUNDED = (0, 1)  # planes and height fields: surroundings, stated as a floor
 _SPHERE, _CAPSULE, _ELLIPSOID, _CYLINDER, _BOX, _MESH = range(2, 8)
 
 
-_SHOWN = 3  # geoms of the groups below it are what MuJoCo draws by default
+_SHOWN = 3  # MuJoCo draws geoms of the groups below this by default
 
 
 def shapes(robot: Robot, drawn: bool = False) -> Iterator[Shape]:
@@ -60,7 +60,7 @@ def body_names(model: MjModel) -> list[str]:
 def _model(robot: Robot) -> Any:
     file = Path(robot.source.path)
     if not file.is_file():
-        raise TaupiError(f"{file} is not there any more: its geometry is needed.", remedy="Load the robot again.")
+        raise TaupiError(f"{file} no longer exists: its geometry is needed.", remedy="Load the robot again.")
     return compiled(file)[0]
 
 

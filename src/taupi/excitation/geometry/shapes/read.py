@@ -13,16 +13,16 @@ from taupi.excitation.geometry.shapes.solids import Shape, triangles_of
 from taupi.model.capsule import Capsule
 from taupi.model.robot import Robot
 
-# Capsules of one link of a file at most; beyond, all of its shapes together are enclosed anew.
+# Largest number of capsules of one link of a file; if there are more, all of its shapes are enclosed together again.
 MANY = 4
 
 
 class NoGeometryError(TaupiError):
-    """A description says nothing about what its links take up."""
+    """A description says nothing about the space that its links occupy."""
 
 
 def collision_capsules(robot: Robot, packages: Sequence[Path] = ()) -> tuple[Capsule, ...]:
-    """Return capsules around the links of a robot: those that it states, or around the shapes of its URDF or MJCF file.
+    """Return capsules around the links of a robot: those that it states, or capsules around the shapes of its URDF or MJCF file.
 
     Each is in the frame of its link, or of a frame fixed to it. `packages` are folders in which meshes are looked for.
     """

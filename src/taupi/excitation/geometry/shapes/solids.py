@@ -69,7 +69,7 @@ def ellipsoid_triangles(axes: np.ndarray) -> np.ndarray:
 
 
 def cylinder(link: str, matrix: np.ndarray, r: float, length: float, coarse: float, place: str) -> Shape:
-    """Return the smallest capsule around a cylinder along z, or triangles where it is more than `coarse` times as large.
+    """Return the smallest capsule around a cylinder along z, or triangles if it is more than `coarse` times as large.
 
     With its segment from -h to h, the radius reaches the rim: R^2 = r^2 + (l/2 - h)^2.
     """

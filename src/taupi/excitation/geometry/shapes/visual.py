@@ -1,4 +1,4 @@
-"""What a description draws of its links: the visual geometry of a URDF, the geoms of an MJCF file that are shown."""
+"""How a description draws its links: the visual geometry of a URDF, or the visible geoms of an MJCF file."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from taupi.model.robot import Robot
 
 
 def visual_solids(robot: Robot, packages: Sequence[Path] = (), coarse: bool = False) -> tuple[Solid, ...]:
-    """Return what a robot's file draws, each solid in the frame of its link; nothing where it draws nothing.
+    """Return what a robot's file draws, each solid in the frame of its link; nothing if it draws nothing.
 
-    A file that names a mesh which is not there, or whose format cannot be read, raises an error that says so. `packages` are
-    folders in which meshes are looked for. If `coarse`, the meshes that a URDF has for collisions are taken where they are read
-    without another package: they look alike, and are smaller.
+    A file that names a mesh that does not exist, or whose format cannot be read, raises an error that says so. `packages` are
+    folders in which meshes are looked for. If `coarse`, the collision meshes of a URDF are used if they can be read
+    without another package: they look similar, and are smaller.
     """
     if robot.source.format == "urdf" and robot.source.text:
         return tuple(_urdf_solids(robot, packages, coarse))
@@ -59,7 +59,7 @@ def _urdf_solids(robot: Robot, packages: Sequence[Path], coarse: bool) -> Iterat
 
 
 def _chosen(link: Node, coarse: bool) -> list[Node]:
-    """Return the elements of a link to draw: its visual ones, or those for collisions where they are meshes read quickly."""
+    """Return the elements of a link to draw: its visual ones, or those for collisions if these are meshes that read quickly."""
     collisions, visuals = list(link.all("collision")), list(link.all("visual"))
     meshes = [n for c in collisions if (g := c.first("geometry")) is not None for n in g.children if n.tag == "mesh"]
     quick = all(Path(m.attributes.get("filename", "")).suffix.lower() in FORMATS for m in meshes)

@@ -1,4 +1,4 @@
-"""The causes that are looked for, in the order in which they are named where they explain the same: file and class of each.
+"""The causes that are looked for, as file and class; of causes that explain the same, the first in this order is named.
 
 To add one, write a class with a `name` and `candidates(trials)`, and name it here. A file is imported when its causes are
 looked for: most fits are good, and need few of them.
@@ -13,11 +13,11 @@ from taupi.identification.verdict.candidate import Cause
 
 # Those that a log shows by itself are looked for in every fit.
 SHOWN = ("jumps:Spikes", "jumps:WrappedAngles")
-# Where something is left to be explained, these cost next to nothing.
+# If something is left to be explained, these cost next to nothing.
 SILENT = ("payload:OtherPayload", "timing:DelayedTorque", "offset:OffsetOfQ")
-# Where nothing is, limits of positions may still reveal these.
+# If nothing is, limits of positions may still reveal these.
 REDIRECTED = ("signs:FlippedSigns", "order:SwappedJoints")
-# The others only if there is a reason to.
+# The others are looked for only if there is a reason to.
 TRIED = (
     "units:Degrees",
     "gravity:CompensatedGravity",

@@ -11,7 +11,7 @@ from taupi.identification.verdict.candidate import Candidate
 from taupi.identification.verdict.trial_rows import TrialRows
 from taupi.identification.verdict.trials import Mending, Trials
 
-# A factor nearer to 1 than this, either way, is one that data sheets of drives are off by.
+# Factors closer to 1 than this, either way, are within the errors of drive data sheets.
 _LEAST = 1.5
 
 
@@ -35,7 +35,7 @@ class TorqueFactor:
 
 
 def best_factor(rows: TrialRows, joint: int) -> float:
-    """Return g for which g tau of a joint agrees best with the torques of the others, whose parameters it shares.
+    """Return the factor g for which g tau of a joint agrees best with the torques of the others, whose parameters it shares.
 
     sum over the others |Y x - tau|^2 / |tau|^2 + |Y_j x - g tau_j|^2 / |tau_j|^2 is minimised over x and g.
     """

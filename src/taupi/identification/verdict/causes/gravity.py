@@ -1,4 +1,4 @@
-"""Gravity: a robot that is mounted another way than described, or a torque from which gravity was taken already."""
+"""Gravity: a robot that is mounted differently than described, or a torque from which gravity was already subtracted."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from taupi.identification.verdict.candidate import Candidate
 from taupi.identification.verdict.trials import Gravity, Mending, Trials
 
-# Of robots that are described without gravity, m/s^2.
+# Gravity to assume for robots that are described without it, m/s^2.
 _STANDARD = 9.81
 # Directions nearer to each other than this, in units of gravity, are the same.
 _NEAR = 0.1
-# The direction that fits best is looked for from this many of the six, the best ones.
+# The search for the best direction starts from this many of the six, the best ones.
 _STARTS = 3
 ALONG: dict[str, Gravity] = {
     "+x": (1.0, 0.0, 0.0),

@@ -1,4 +1,4 @@
-"""A constant that was added to the position of a joint: an encoder whose zero is elsewhere."""
+"""A constant that was added to the position of a joint: an encoder with another zero."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from taupi.errors import TaupiError
 from taupi.identification.verdict.candidate import Candidate
 from taupi.identification.verdict.trials import Mending, Trials
 
-# Smaller offsets than this, rad or m, are those of calibration.
+# Smaller offsets than this, rad or m, are normal calibration errors.
 _LEAST = 0.02
-# A joint is looked at more closely if an offset would lower the cost to this share, to first order.
+# A joint is examined more closely if an offset would lower the cost to this share, to first order.
 _PROMISING = 0.8
-# Where to begin beside the first step of Newton's method, rad or m: the torque is far from linear in an angle.
+# Further starting points besides the first Newton step, rad or m: the torque is far from linear in an angle.
 _STARTS = (-1.6, -0.8, 0.8, 1.6, 3.0)
 _STEPS, _LONGEST = 6, 0.7
-# Where the description is asked, rad or m: what lies between is found from there.
+# Offsets at which the description is evaluated, rad or m: the search between them starts there.
 _COARSE_STEP = 0.6
 _COARSE = tuple(_COARSE_STEP * k for k in (-4, -3, -2, -1, 1, 2, 3, 4))
 
@@ -42,7 +42,7 @@ class OffsetOfQ:
 
 
 class OffsetOfQByDescription:
-    """The same, where the fit takes up the offset in its parameters, but the description does not agree with the log."""
+    """The same, if the fit absorbs the offset in its parameters, but the description does not agree with the log."""
 
     name: ClassVar[str] = "offset"
 

@@ -1,4 +1,4 @@
-"""A run with another load at the end of the arm than the others."""
+"""A run with a different load at the end of the arm than the others."""
 
 from __future__ import annotations
 

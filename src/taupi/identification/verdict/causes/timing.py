@@ -12,7 +12,7 @@ from taupi.identification.verdict.trials import Mending, Trials
 from taupi.signals.filtering.delay import without_delays
 from taupi.signals.log import Log
 
-# A delay is looked at more closely if it would lower the cost to this share, to first order.
+# A delay is examined more closely if it would lower the cost to this share, to first order.
 _PROMISING = 0.8
 _STEPS = 6
 

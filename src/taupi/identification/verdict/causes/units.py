@@ -1,4 +1,4 @@
-"""Positions and times in another unit than they were taken for."""
+"""Positions and times in another unit than assumed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from taupi.identification.verdict.candidate import Candidate
 from taupi.identification.verdict.trials import MOTION, Mending, Trials
 from taupi.signals.log import Log
 
-# An arm that turns further than this, rad, turns in degrees; one that turns less than the other may have been converted twice.
+# An arm that turns further than the first, rad, is in degrees; one that turns less than the second may be converted twice.
 _FAR, _NEAR = 2 * math.pi, 0.2
 
 
@@ -36,7 +36,7 @@ def scaled_time(log: Log, factor: float) -> Log:
 
 
 class Degrees:
-    """Angles in degrees that were taken for radians, or the other way round; of slides, millimetres and metres."""
+    """Angles in degrees that were taken for radians, or the other way round; for slides, millimetres and metres."""
 
     name: ClassVar[str] = "degrees"
 

@@ -1,4 +1,4 @@
-"""The arm along its motion, with the capsules that it is kept clear by."""
+"""The arm along its motion, with the capsules that keep it clear."""
 
 from __future__ import annotations
 

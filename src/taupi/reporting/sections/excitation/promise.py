@@ -1,4 +1,4 @@
-"""What a log of the motion will tell: standard deviations beside those of random motions, condition, errors to be expected."""
+"""What a log of the motion will show: standard deviations beside those of random motions, condition, expected errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from taupi.reporting.sections.base import cell, figure, head, number, percent
 
 
 class PromiseSection:
-    """The promise in figures, and the standard error of each parameter."""
+    """The promise in numbers, and the expected standard error of each parameter."""
 
     name: ClassVar[str] = "promise"
     title: ClassVar[str] = "What it promises"

@@ -1,4 +1,4 @@
-"""The bodies of the links, as described and as identified: a picture that can be turned, and what has moved."""
+"""The bodies of the links, as described and as identified: a picture that can be rotated, and what has moved."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BodiesSection:
     title: ClassVar[str] = "The description, and what was identified"
 
     def fields(self, content: FitContent) -> dict[str, str] | None:
-        """Return the picture and both tables; None where there is nothing to compare."""
+        """Return the picture and both tables; None if there is nothing to compare."""
         bodies = content.bodies
         if bodies is None and not content.described:
             return None

@@ -12,8 +12,8 @@ from taupi.reporting.scatter import friction_chart
 from taupi.reporting.sections.base import cell, head, number
 
 _EXPLAINED = (
-    "Dots are the measured torque less everything that is identified beside friction, over all logs drawn on this page; "
-    "the line is the identified friction. Dots that leave the line together are friction that the model does not have."
+    "Dots are the measured torque minus everything identified except friction, over all logs drawn on this page; "
+    "the line is the identified friction. Where many dots leave the line, there is friction that the model lacks."
 )
 
 

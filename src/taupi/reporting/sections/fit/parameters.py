@@ -1,4 +1,4 @@
-"""What was identified, with intervals; and what can be known of each standard parameter."""
+"""What was identified, with intervals; and what can be known about each standard parameter."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from taupi.reporting.traces import Trace
 
 
 class ResidualsSection:
-    """Numbers that tell noise from what the model does not know; the lines are below the torque."""
+    """Numbers that separate noise from effects that the model lacks; the lines are below the torque."""
 
     name: ClassVar[str] = "residuals"
     title: ClassVar[str] = "Residuals"

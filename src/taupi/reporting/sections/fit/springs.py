@@ -10,7 +10,7 @@ from taupi.reporting.sections.base import cell, head, listed
 
 
 class SpringsSection:
-    """One row per elastic joint, and what speaks against a spring."""
+    """One row per elastic joint, and objections to a spring."""
 
     name: ClassVar[str] = "springs"
     title: ClassVar[str] = "Springs and encoders"

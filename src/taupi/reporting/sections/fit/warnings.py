@@ -1,4 +1,4 @@
-"""What the logs determine, in words, and what was noted; what speaks against the fit is in its verdict, at the top."""
+"""What the logs determine, in words, and notes; objections to the fit are in its verdict, at the top."""
 
 from __future__ import annotations
 

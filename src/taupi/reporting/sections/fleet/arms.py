@@ -1,4 +1,4 @@
-"""The arms beside each other: each own parameter with its interval, what stands out in red."""
+"""The arms side by side: each own parameter with its interval, what stands out in red."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from taupi.reporting.arm_dots import arm_dots
 from taupi.reporting.arm_values import arm_values
 
 _MEANING = (
-    "A dot is what the logs of one arm say alone, with its 95 % interval; point at it for the numbers. The dashed line is a "
+    "A dot is the value from one arm's own logs, with its 95 % interval; point at it for the numbers. The dashed line is a "
     "typical arm. Red dots are the arms listed above."
 )
 

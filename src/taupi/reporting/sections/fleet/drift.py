@@ -1,4 +1,4 @@
-"""How parameters change from log to log, of the arms in which that is clearest."""
+"""How parameters change from log to log, for the arms in which that is clearest."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from taupi.reporting.chart import chart, coloured
 
-# Slopes that are drawn: at least so many standard errors, and at most so many charts.
+# Slopes that are drawn: at least this many standard errors, and at most this many charts.
 _CLEAR, _MOST = 4.0, 6
 
 

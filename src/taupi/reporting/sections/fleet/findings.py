@@ -1,4 +1,4 @@
-"""What a maintenance engineer reads first: which arm, which joint, since when, and how surely."""
+"""What a maintenance engineer reads first: which arm, which joint, since when, and how certain that is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from taupi.reporting.sections.base import cell, head, listed, number
 
 # Beyond this, chance is no explanation in a fleet of any size.
 _SURE = 6.0
-# How the parameters of terms are called in a sentence.
+# Names of the parameters of terms in sentences.
 _KINDS = {
     "viscous": "viscous friction",
     "coulomb": "Coulomb friction",
@@ -21,7 +21,7 @@ _KINDS = {
     "curve": "the curve of friction",
     "offset": "the offset",
 }
-# Changes over time that sentences describe, at most.
+# Largest number of changes over time that sentences describe.
 _MOST_CHANGES = 20
 
 
@@ -45,9 +45,9 @@ class FindingsSection:
         return {
             "sentences": _verdict(sentences),
             "table": _table(outliers) if outliers else "",
-            "meaning": "z is the distance from a typical arm in standard deviations, those between arms and the error of the "
-            f"estimate together; above {content.limit:g} an arm is listed. “First seen” is the first log that shows it alone; "
-            "“at” and “since” say when it was recorded, as given, or its place among the arm's logs, from 0.",
+            "meaning": "z is the distance from a typical arm in standard deviations (between arms, and the error of the "
+            f"estimate); above {content.limit:g} an arm is listed. “First seen” is the first log that shows it on its own; "
+            "“at” and “since” say when that log was recorded, as given, or its number among the arm's logs, from 0.",
         }
 
 
@@ -64,7 +64,7 @@ def sentence(each: Outlier) -> str:
 
 
 def _verdict(sentences: list[str]) -> str:
-    """Return the verdict on the fleet: that all is well, or what is not."""
+    """Return the verdict on the fleet: all is well, or what is not."""
     if not sentences:
         return '<div class="verdict"><b>Good: no arm stands out.</b></div>'
     count = f"{len(sentences)} findings" if len(sentences) > 1 else "One finding"
@@ -83,7 +83,7 @@ def _change(each: Drift) -> str:
 
 
 def _when(each: Outlier) -> str:
-    """Return when the log was recorded that shows it first: files of different days may have the same name."""
+    """Return when the first log that shows it was recorded: files of different days may have the same name."""
     return "" if each.when is None else f" (at {each.when:g})"
 
 

@@ -38,7 +38,7 @@ class BodySection:
 
 
 def _shape(load: PayloadEstimate) -> str:
-    """Return what the picture shows of the body, and what of it the log does not determine."""
+    """Return what the picture shows of the body, and what the log does not determine."""
     unknown = [axis for axis, error in zip(AXES, load.stderr.com, strict=True) if not np.isfinite(error)]
     along = f"The log does not determine where it lies along {' and '.join(unknown)}. " if unknown else ""
     return along + _ellipsoid(load)

@@ -11,7 +11,7 @@ from taupi.reporting.run_content import RunContent
 
 
 class DrivesSection:
-    """One chart per joint: the torque of each law; the commanded torque where it was limited, and the limits."""
+    """One chart per joint: the torque of each law; the commanded torque if it was limited, and the limits."""
 
     name: ClassVar[str] = "drives"
     title: ClassVar[str] = "Torques"

@@ -13,7 +13,7 @@ from taupi.reporting.run_content import RunContent
 
 
 class EnergySection:
-    """Energy, work and heat of one run; of several, the residuals."""
+    """Energy, work and heat of one run; for several runs, the residuals."""
 
     name: ClassVar[str] = "energy"
     title: ClassVar[str] = "Energy audit"

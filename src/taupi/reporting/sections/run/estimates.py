@@ -13,7 +13,7 @@ from taupi.reporting.run_content import RunContent
 from taupi.reporting.sections.base import cell, head, number
 
 SHOWN = 8  # charts
-FLOOR = 1e-3  # of the largest parameter of the same unit: what counts as a move
+FLOOR = 1e-3  # share of the largest parameter of the same unit that counts as a move
 
 
 class EstimatesSection:
@@ -44,7 +44,7 @@ class EstimatesSection:
 
 
 def _payload(content: RunContent, learning: list[Trial]) -> str:
-    """Return a chart of the payload's mass, true and as the estimates have it; empty without a payload."""
+    """Return a chart of the payload's mass, true and estimated; empty without a payload."""
     carried = {id(t): t.carried for t in learning if t.carried is not None}
     if not carried:
         return ""

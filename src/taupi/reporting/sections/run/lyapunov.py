@@ -12,7 +12,7 @@ from taupi.reporting.run_content import RunContent
 
 
 class LyapunovSection:
-    """V and its rates; of several laws, one chart of rates each."""
+    """V and its rates; for several laws, one chart of rates each."""
 
     name: ClassVar[str] = "lyapunov"
     title: ClassVar[str] = "Lyapunov function"

@@ -11,7 +11,7 @@ from taupi.reporting.sections.base import cell, figure, head, number
 
 
 class OverviewSection:
-    """Figures of one trial; of several, one row each."""
+    """Key numbers of one trial; for several trials, one row each."""
 
     name: ClassVar[str] = "overview"
     title: ClassVar[str] = "Summary"

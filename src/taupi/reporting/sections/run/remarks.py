@@ -1,4 +1,4 @@
-"""What to be careful about."""
+"""Warnings."""
 
 from __future__ import annotations
 

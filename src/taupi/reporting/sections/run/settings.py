@@ -15,7 +15,7 @@ _OWN = ("robot", "loads")
 _GOES_WITH = {
     "wrench": ("frame", "axes"),
     "terms": ("smoothing",),
-}  # settings that mean something only with another one
+}  # settings that have a meaning only together with another one
 
 
 class SettingsSection:

@@ -9,7 +9,7 @@ from taupi.reporting.run_content import RunContent
 
 
 class SurfaceSection:
-    """s of every joint; of several laws, joint by joint."""
+    """s of every joint; for several laws, joint by joint."""
 
     name: ClassVar[str] = "surface"
     title: ClassVar[str] = "Combined error s"

@@ -40,7 +40,7 @@ def _deflection(run: Run) -> np.ndarray | None:
 
 
 def _differences(content: RunContent, word: str, formula: str, of: Callable[[Run], np.ndarray | None]) -> str:
-    """Return one chart for all joints; of several runs, one chart per joint; nothing where no run has values."""
+    """Return one chart for all joints; for several runs, one chart per joint; nothing if no run has values."""
     names, values = content.first.run.names, [of(run) for run in content.runs]
     if all(v is None for v in values):
         return ""
