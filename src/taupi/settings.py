@@ -48,7 +48,7 @@ class Settings:
     """
 
     checks: ClassVar[Mapping[str, Check]] = {}
-    namespace: ClassVar[str] = "taupi"  # under which users find the class
+    namespace: ClassVar[str] = "taupi"  # where users find the class
 
     def __post_init__(self) -> None:
         for name, check in self.checks.items():
@@ -70,7 +70,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls: type[S], data: Mapping[str, Any]) -> S:
-        """Return the settings of the `data` that `to_dict` gave; lists, as JSON has them, are tuples again."""
+        """Return the settings in the `data` that `to_dict` returned; lists, as in JSON, become tuples again."""
         for name in data:
             if name not in cls.names():
                 raise unknown("setting", name, cls.names(), cls.__name__)
@@ -107,7 +107,7 @@ class UnknownSettingError(TaupiError, TypeError):
 
 @dataclass(frozen=True)
 class Changes:
-    """A subject of `takes` of which a function gets, as a mapping, only the fields that a caller names.
+    """A subject of `takes` that a function gets as a mapping of only those fields that the caller names.
 
     The fields in `without` have no meaning for the function, and are not among its keywords.
     """
@@ -128,9 +128,9 @@ def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], 
 
     The function itself has a parameter for each subject and always gets it. Its signature and its docstring list the fields, and
     tools/write_public_names.py writes them into signatures.pyi for type checkers.
-    A subject that is positional opens where it stands: its fields are positional arguments there, except those that are
-    keyword-only in its class. The fields of a keyword-only subject stand behind the function's own positional parameters,
-    those of further ones are keywords.
+    A positional subject is replaced by its fields: they are positional arguments in its place, except those that are keyword-only
+    in its class. The fields of a keyword-only subject follow the function's own positional parameters; those of further subjects
+    are keywords.
 
     >>> import dataclasses
     >>> @dataclasses.dataclass(frozen=True)

@@ -12,7 +12,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-# Held by the caller that has set the limit, which a second caller then finds set: it is the process's, not a thread's.
+# Held by the caller that has set the limit. The limit belongs to the process, not to a thread, so a second caller finds it set.
 _setting = Lock()
 
 
@@ -87,7 +87,7 @@ def _trim() -> Callable[[int], int] | None:
 
 
 def return_free_memory() -> None:
-    """Return memory to the system that arrays of other threads have freed: glibc keeps it for each thread that ever had some."""
+    """Return memory that arrays of other threads have freed to the system: glibc keeps it for each thread that ever had some."""
     trim = _trim()
     if trim is not None:
         trim(0)

@@ -1,4 +1,4 @@
-"""Let a robot's base go, or bolt it to the ground."""
+"""Let a robot's base float, or bolt it to the ground."""
 
 from __future__ import annotations
 
