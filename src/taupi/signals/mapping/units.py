@@ -37,7 +37,7 @@ DIMENSION: dict[str, str] = {
     "tau_known": "torque",
 }
 
-# What a log has of a floating base beside its joints; wrenches and contacts are followed by the name of their frame.
+# Signals of a floating base, in addition to the joints'; wrenches and contacts are followed by the name of their frame.
 _FLOATING: dict[str, dict[str, float]] = {
     "base.w": UNITS["velocity"],
     "base.wd": UNITS["acceleration"],
