@@ -66,7 +66,7 @@ def log_divergence(true: Vector, estimate: Vector) -> Expression:
 def exponential_step(body: Vector, rate: Vector, dt: Expression) -> Vector:
     """Return the body after dt along the geodesic P(dt) = C exp(dt C^-1 dP/dt C^-T) C^T, P = C C^T, no further than LONGEST.
 
-    It is positive definite for every dt, and does not overflow where an adaptation is much faster than dt.
+    It is positive definite for every dt, and does not overflow if an adaptation is much faster than dt.
     """
     c = cholesky(pseudo(body))
     half = lower_solve(c, pseudo(rate))
