@@ -38,7 +38,7 @@ class Smooth:
         return self.term.value(joint)
 
     def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
-        """Return tanh(`qd` / velocity) times the column at `q`, |qd|, `qdd`, which makes it odd away from standstill."""
+        """Return tanh(`qd` / velocity) times the column at `q`, |qd|, `qdd`: away from standstill, the term's own column."""
         return cs.tanh(qd / self.velocity) * self.term.column(q, cs.fabs(qd), qdd)
 
 
