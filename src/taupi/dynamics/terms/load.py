@@ -47,8 +47,8 @@ class Load:
         """Return |`load`|, by which s is multiplied, or refuse None, an unknown load; `qd` does not matter."""
         if load is None:
             raise TaupiError(
-                "The term 'load' is not linear in the parameters. Only inverse and forward dynamics, rigid plants, taupi.identify "
-                "and taupi.regressor support it.",
+                "The term 'load' is not linear in the parameters. Only inverse and forward dynamics, rigid plants, "
+                "taupi.identify and taupi.regressor support it.",
                 remedy=("Leave it out of ", Argument("terms"), ": its torque then acts as a disturbance."),
             )
         return cs.fabs(load)

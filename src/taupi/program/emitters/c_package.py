@@ -1,4 +1,4 @@
-"""A step with a state as C for a real-time loop: a struct, `init` and `update`, a page on it, and a harness that tests it."""
+"""A step with a state as C for a real-time loop: a struct, `init` and `update`, a README, and a harness that tests it."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ tolerance. {costs}
 
 @dataclass(frozen=True, eq=False)
 class Package:
-    """A step with a state, and what its C says of it.
+    """A step with a state, and the texts about it in its C files.
 
     Attributes:
         name: The name of functions and files.
@@ -155,15 +155,15 @@ class Package:
         title: What it is, for the header.
         sentence: What it does, for the page.
         joints: The number of joints.
-        inputs: The ports of what it is given at each step, but for the state and the time.
-        outputs: The ports of what it returns, but for the state.
-        results: The sentence on them.
-        state_words: The sentence on the state, before its entries.
+        inputs: The ports of what it gets at each step, except for the state and the time.
+        outputs: The ports of what it returns, except for the state.
+        results: The sentence about the outputs.
+        state_words: The sentence about the state, before its entries.
         described: Those entries, in words.
         start: The state (size,) that it starts with; it may be empty.
         begins: What `init` does, for the header.
         programs: The programs it calls, by their names in C, and what they are.
-        costs: The sentence on operations.
+        costs: The sentence about the number of operations.
         sizes: More constants of the header, by name.
         body: The text of `update` in C, if it does more than call its only program.
         helpers: Functions in C that it calls.
