@@ -21,7 +21,7 @@ _WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true o
 
 
 def conformed(value: Any, hint: Any, where: str) -> Any:
-    """Return plain data as a type has it, or refuse it: whole numbers where numbers are expected, "inf" where it is a number.
+    """Return plain data converted to a type, or refuse it: a whole number may stand for a float, and "inf" for infinity.
 
     `where` names the place in error messages.
 

@@ -61,7 +61,7 @@ class Settings:
 
     @classmethod
     def describe(cls, name: str) -> str:
-        """Return what the docstring says of the field `name`, on one line."""
+        """Return what the docstring says about the field `name`, on one line."""
         return described_fields(cls)[name]
 
     def to_dict(self) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def _settled(name: str, subject: type[Settings] | Changes, settings: Any, fields
 
 
 def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings] | Changes]) -> inspect.Signature:
-    """Return a signature in which subjects may be left out, and their fields stand beside a function's own parameters."""
+    """Return a signature in which subjects may be left out, and their fields join a function's own parameters."""
     keyword, own = inspect.Parameter.KEYWORD_ONLY, signature.parameters
     plain = [p for p in own.values() if p.kind is not keyword]
     named = [p for p in own.values() if p.kind is keyword and p.name not in subjects]
@@ -245,7 +245,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _documented(text: str, subjects: Mapping[str, type[Settings] | Changes]) -> str:
-    """Return a docstring with the fields of each subject listed behind its first paragraphs, before its example."""
+    """Return a docstring with the fields of each subject listed after its first paragraphs, before its example."""
     lines = []
     for name, subject in subjects.items():
         kind = _kind(subject)

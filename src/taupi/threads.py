@@ -94,7 +94,7 @@ def return_free_memory() -> None:
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep freed memory of this process for its next arrays, as it does by itself.
+    """Let the C library keep freed memory of this process for its next arrays, as it does by default.
 
     Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536. That returns every larger array to the system at once, and also stops
     glibc from learning how large arrays are: page faults then cost more than half of the arithmetic.

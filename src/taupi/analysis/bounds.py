@@ -124,7 +124,7 @@ class _Search:
     def velocity(self, gamma: RobotFunction, name: str, text: str, p: float) -> Bound:
         """Return c_b with ||c(q, v)||_p <= c_b ||v||_p^2.
 
-        c = sum_ij Gamma_ij v_i v_j is bounded by a norm of the matrix `gamma` (n x pairs), whose variables are the joints alone.
+        c = sum_ij Gamma_ij v_i v_j is bounded by a norm of the matrix `gamma` (n x pairs), whose variables are only the joints.
         If no direction reaches that bound, and there are few variables, the directions become variables too.
         """
         n = self.robot.n

@@ -28,8 +28,8 @@ STATES = 64  # random states in which inertias are evaluated
 BANDWIDTH = 5.0  # rad/s: the default Lambda, and that of linear laws
 # 1/s: s decays at the first, twelve times as fast as q follows, or slower if a light direction of the arm would be faster than
 # the second, which a loop at 1 kHz can still follow. Tried on the built-in arms at 1 kHz and 500 Hz, with exact states and with
-# encoders of 20 000 counts behind a filter of 100 Hz: higher gains improve tracking little, and make the torque of the latter
-# rough.
+# encoders of 20 000 counts followed by a filter of 100 Hz: higher gains improve tracking little, and make the torque of the
+# latter rough.
 DAMPING, FASTEST = 60.0, 400.0
 # rad/s: in the random motions no direction of the estimate answers faster. A sixteenth of a loop at 1 kHz: references that
 # are ten times as quick, and velocities by differences of encoders, then still leave the loop stable.
@@ -146,10 +146,10 @@ def default_adaptation(
     """Return the diagonal of Gamma^-1 = kappa scale^2 / (k_group^(3/4) k_link^(1/4)).
 
     scale is the largest entry of the parameter's group (mass, first moment, inertia, a term) in its link, with a floor. k_group
-    and k_link are the stiffness M^-1 Y scale^2 Y^T that the group, and the link, alone add at most in random motions. Without
-    them the light links of a wrist, whose inertia is small, would slow down all others; and within a link gravity, which excites
-    the first moments, would slow down the inertias: those of a PUMA's hand would be learnt 1600 times slower, and would be the
-    only remaining error. kappa is such that the stiffness of all stays below pace^2; `columns` are those of Y (k, n, p).
+    and k_link are the stiffness M^-1 Y scale^2 Y^T that the group alone, or the link alone, adds at most in random motions.
+    Without them the light links of a wrist, whose inertia is small, would slow down all others; and within a link gravity, which
+    excites the first moments, would slow down the inertias: those of a PUMA's hand would be learnt 1600 times slower, and would
+    be the only remaining error. kappa is such that the stiffness of all stays below pace^2; `columns` are those of Y (k, n, p).
     """
     weights = scales(parameters) ** 2
     if columns is None or not columns.size:
@@ -161,7 +161,7 @@ def default_adaptation(
 
 
 def _alone(robot: Robot, columns: np.ndarray, weights: np.ndarray, keys: Sequence[Any]) -> np.ndarray:
-    """Return for each parameter the stiffness that those with the same key alone add at most."""
+    """Return for each parameter the largest stiffness that the parameters with the same key add by themselves."""
     alone = {key: _stiffness(robot, columns, np.where([k == key for k in keys], weights, 0.0)) for key in set(keys)}
     most = max(alone.values())
     # What no motion excites, such as a link that stands still, could have any weight: it gets that of the stiffest.

@@ -1,4 +1,4 @@
-"""Lyapunov functions of laws as programs: V, and its claimed rate beside the true one; a check of a recorded run."""
+"""Lyapunov functions of laws as programs: V, its claimed rate and its true rate; a check of a recorded run."""
 
 from __future__ import annotations
 

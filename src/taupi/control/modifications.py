@@ -117,7 +117,7 @@ class Projection(Modification):
 
 
 def _entries(name: str, entries: Entries, parameters: Parameters, default: ArrayLike) -> np.ndarray:
-    """Return one number per parameter from numbers, or from numbers by name or pattern; `default` where there is none."""
+    """Return one number per parameter from numbers, or from numbers by name or pattern; `default` if there is none."""
     result = np.broadcast_to(np.asarray(default, dtype=float), (len(parameters),)).copy()
     if entries is None:
         return result

@@ -56,7 +56,7 @@ def lower_solve(c: Matrix, b: Matrix) -> Matrix:
 
 
 def log_divergence(true: Vector, estimate: Vector) -> Expression:
-    """Return D = log(|P_hat| / |P|) + tr(P_hat^-1 P) - 4, zero where both are the same body and positive elsewhere."""
+    """Return D = log(|P_hat| / |P|) + tr(P_hat^-1 P) - 4, zero if both are the same body and positive otherwise."""
     c, c_hat = cholesky(pseudo(true)), cholesky(pseudo(estimate))
     logs = sum(cs.log(c_hat[k, k]) - cs.log(c[k, k]) for k in range(4))
     root = lower_solve(c_hat, c)

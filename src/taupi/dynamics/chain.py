@@ -335,7 +335,7 @@ def _from_sympy(x: Formula, chain: Chain) -> Expression:
         for a in arguments[1:]:
             result = result + a if isinstance(x, sympy.Add) else result * a
         return result
-    raise TaupiError(f"The expression {x} is not made of + - * / ** sin cos sqrt alone.")
+    raise TaupiError(f"The expression {x} has parts other than + - * / ** sin cos sqrt.")
 
 
 def _power(x: Formula, base: Expression) -> Expression:

@@ -38,7 +38,7 @@ def joint_facts(names: Sequence[str], qd: np.ndarray, qdd: np.ndarray) -> tuple[
 def merged_sentence(name: str, partners: Sequence[str], facts: Sequence[str]) -> str:
     """Return a sentence that says with which parameters another one is merged, and the reason if the motion shows one.
 
-    `facts` are what `joint_facts` says of the motion.
+    `facts` are those that `joint_facts` returns for the motion.
 
     >>> merged_sentence("joint3.offset", ["joint3.coulomb"], ["joint3 never reverses"])
     'joint3 never reverses: its coulomb and offset are one.'

@@ -229,7 +229,7 @@ class Robot(Coordinates):
         """Return the robot with other drives; each of `values` is one for all joints, or one per joint.
 
         `joints` names the joints that change, all by default. `stiffness` (N m/rad, N/m) is that of the spring between motor
-        and link, None or infinity for a rigid joint, and `damping` (N m s/rad, N s/m) acts beside it. `rotor_inertia` (kg m^2)
+        and link, None or infinity for a rigid joint, and `damping` (N m s/rad, N s/m) acts in parallel. `rotor_inertia` (kg m^2)
         is about the motor's own axis, `gear_ratio` is d(motor angle)/d(joint angle), and `motor_axis` is in the parent link's
         frame, by default the joint's own axis. `viscous`, `coulomb`, `offset`, `stribeck`, `load` and `curve` are its friction,
         on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's side, and only in elastic
@@ -243,7 +243,7 @@ class Robot(Coordinates):
         return self._changed(joints=with_drives(self.joints, values, joints, self.name))
 
     def with_coupling(self, matrix: Sequence[Sequence[ScalarLike]] | np.ndarray) -> Robot:
-        """Return the robot in the coordinates of its motors: joint angles = `matrix` times motor angles behind the gears.
+        """Return the robot in the coordinates of its motors: joint angles = `matrix` times motor angles after the gears.
 
         `matrix` has one row per joint and one column per motor; its numbers are taken exactly as they are written. Each motor
         is named after a joint that it alone moves, if there is one. Torques are then the motors', matrix^T times the joints'.

@@ -50,7 +50,7 @@ class NaturalAdaptation(AdaptiveLaw, WeighedBodies):
     positive definite: mass, centre of mass and inertia are always those of a body; a step of `dt` follows the geodesic, which
     preserves this.
 
-    `adapt` chooses whole links ("forearm.*"); `Gamma_inv` is the gain of the `terms` alone.
+    `adapt` chooses whole links ("forearm.*"); `Gamma_inv` is the gain of only the `terms`.
 
     >>> import taupi as tp
     >>> from taupi.model.body import smallest_eigenvalue

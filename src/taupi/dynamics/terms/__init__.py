@@ -30,7 +30,7 @@ TermsLike = Iterable[Term | str] | str
 TERMS: dict[str, type] = {
     t.name: t for t in (Viscous, Coulomb, Offset, Rotor, Stribeck, Spring, StribeckRise, StribeckFall, Load, Curve)
 }
-# Terms whose torque a gear transmits, as it does that of the links.
+# Terms whose torque a gear transmits, like that of the links.
 _TRANSMITTED = (Rotor, Spring)
 
 
@@ -81,7 +81,7 @@ def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
 
 
 def linear_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
-    """Return the terms whose columns depend on the motion of one joint alone."""
+    """Return the terms whose columns depend only on the motion of one joint."""
     return tuple(t for t in terms if not isinstance(t, Modulated))
 
 

@@ -35,7 +35,7 @@ class Constraints:
 
 
 def constraints_of(model: MjModel, joints: Sequence[str], bodies: Sequence[str], where: str) -> Constraints:
-    """Return what the active equality constraints of a model say of its tree; `joints` and `bodies` are the names."""
+    """Return what the active equality constraints of a model mean for its tree; `joints` and `bodies` are the names."""
     result = Constraints()
     other: list[str] = []
     curved: list[str] = []

@@ -1,4 +1,4 @@
-"""What an MJCF model has besides its tree, and what becomes of it: gravity compensation, springs, tendons, fluid."""
+"""What an MJCF model has besides its tree, and how it is handled: gravity compensation, springs, tendons, fluid."""
 
 from __future__ import annotations
 

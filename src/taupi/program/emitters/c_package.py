@@ -20,7 +20,7 @@ STEP_SECONDS = 1e-3
 
 _HEADER = """/* {name}: {title}, {n} joints, {size} numbers of state.
  *
- * One struct per {kind}. No allocation, no globals, no input or output; it needs <math.h> and <string.h> (memcpy) alone.
+ * One struct per {kind}. No allocation, no globals, no input or output; it needs only <math.h> and <string.h> (memcpy).
  *
  *     {name}_{kind} c;
  *     {name}_init(&c);                 {begins}
@@ -79,7 +79,7 @@ _ONE_CALL = """    double next[{size}];
     {name}({inputs}, c->state, &dt, {outputs}, next);
     memcpy(c->state, next, sizeof next);"""
 
-_HARNESS = """/* Runs {name} on {steps} states and compares {compared} and state with Python's. Returns 0 where they agree. */
+_HARNESS = """/* Runs {name} on {steps} states and compares {compared} and state with Python's. Returns 0 if they agree. */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 """The zero-phase Butterworth filter in blocks, exactly: one matrix product gives the samples that are kept, and no others.
 
 Forwards and backwards together, the filter has the response h(l) = Re sum_k c_k p_k^|l| for l != 0, over the poles p_k of one
-pass. So the samples beside a block reach it only through one complex number per pole and side, z = sum_s p^(distance of s) x(s),
+pass. So the samples outside a block affect it only through one complex number per pole and side, z = sum_s p^(distance of s)
+x(s),
 which go from block to block as z <- p^K z + g, with g from the block's own K samples.
 """
 

@@ -85,7 +85,7 @@ class Smoother:
         return log.with_(**signals, notes=self.notes(log), filtering=self.record, delays={})
 
     def derived_signals(self, log: Log) -> dict[str, tuple[str, ...]] | None:
-        """Return what becomes of each signal of a log that is filtered, itself and its derivatives.
+        """Return what each signal of a log becomes when it is filtered: itself and its derivatives.
 
         None if they are not made by a zero-phase filter and central differences.
         """

@@ -56,7 +56,7 @@ class Payload:
 class Plant(Protocol):
     """What a simulation needs of a plant. Its state is (positions, velocities), `size` of each, joints before anything else.
 
-    A rigid arm has the joints alone; elastic joints add the motors: positions (q, theta), velocities (qd, thetad).
+    A rigid arm has only the joints; elastic joints add the motors: positions (q, theta), velocities (qd, thetad).
     """
 
     @property
@@ -153,7 +153,7 @@ class ArmPlant:
 
     @property
     def externals(self) -> tuple[Port, ...]:
-        """Inputs besides the state and the torque: load, f_tip or f_<frame>, tau_dist, each where the plant has it."""
+        """Inputs besides the state and the torque: load, f_tip or f_<frame>, tau_dist, each if the plant has it."""
         ports = [Port("load", (10 * len(self.loads),))] if self.loads else []
         for name in self.wrenches:
             ports.append(Port(name, (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force"))

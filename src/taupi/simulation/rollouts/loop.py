@@ -69,7 +69,7 @@ class Loop:
     def tableau(self) -> Tableau | Rosenbrock | None:
         """The method of fixed steps.
 
-        None where the plant is moved from Python: adaptive steps, or a Python function inside the integrator.
+        None if the plant is moved from Python: adaptive steps, or a Python function inside the integrator.
         """
         asks_python = self.controller.function is not None and self.continuous
         return None if asks_python else FIXED.get(self.horizon.integrator)

@@ -49,7 +49,7 @@ class Kernels:
 
     @cached_property
     def seeing(self) -> Kernel:
-        """The sensors alone."""
+        """Only the sensors."""
         return Kernel(self._loop.seeing(), lanes=1)
 
     @cached_property

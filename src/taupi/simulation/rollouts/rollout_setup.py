@@ -162,7 +162,7 @@ def _floating_state(scenario: Scenario, q: np.ndarray | None, qd: np.ndarray | N
 
 
 def _state(scenario: Scenario, q: np.ndarray | None, qd: np.ndarray | None) -> np.ndarray:
-    """Return positions and velocities (1 or B, 2 size) from those of the joints, or of all; 0 where none are given."""
+    """Return positions and velocities (1 or B, 2 size) from those of the joints, or of all; 0 if none are given."""
     q = np.zeros((1, scenario.n)) if q is None else q
     qd = np.zeros((1, q.shape[-1])) if qd is None else qd
     if q.shape[-1] != qd.shape[-1]:
