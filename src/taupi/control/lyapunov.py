@@ -91,8 +91,8 @@ class LyapunovRecord:
     """V along a run, and its rate in three ways; (N,) each, over `time` in s.
 
     `V_1` is the part of `V` without parameters; `claimed` is dV/dt as in the proof, `rate` by the chain rule, `numerical` by
-        differences of V. `reasons` are why they may differ. `changes` are the rows at which the plant changed, and V with it:
-        such jumps do not count as rises.
+    differences of V. `reasons` are why they may differ. `changes` are the rows at which the plant changed, and V with it: such
+    jumps do not count as rises.
     """
 
     time: np.ndarray

@@ -38,10 +38,10 @@ class Run:
     `parameters` (N, p) is the estimate of an adaptive law, in the order of `parameter_names`.
 
     `energy` is K + P, `work` what torques and external forces have put in since the start, `heat` what was lost to friction,
-        `residual` = energy - energy[0] - work + heat, less what payloads added: the error of the integration, each (N,) in J.
+    `residual` = energy - energy[0] - work + heat, less what payloads added: the error of the integration, each (N,) in J.
 
     `channels` are other outputs of the law, by name. `names` and `units` are those of the joints. `complete` is False if the loop
-        diverged: the run ends there. `notes` are sentences about it, `provenance` says what made it.
+    diverged: the run ends there. `notes` are sentences about it, `provenance` says what made it.
 
     A run of elastic joints also has the motors' `theta`, `thetad`, `thetadd` (N, n), and `measured_motors`, what their encoders
     saw; tau is then the motors' torque u. A run of a floating robot has one more column of q per quaternion; `position_names` are

@@ -2,8 +2,7 @@
 
 Forwards and backwards together, the filter has the response h(l) = Re sum_k c_k p_k^|l| for l != 0, over the poles p_k of one
 pass. So the samples outside a block affect it only through one complex number per pole and side, z = sum_s p^(distance of s)
-x(s),
-which go from block to block as z <- p^K z + g, with g from the block's own K samples.
+x(s), which go from block to block as z <- p^K z + g, with g from the block's own K samples.
 """
 
 from __future__ import annotations
