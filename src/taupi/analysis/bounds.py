@@ -46,7 +46,7 @@ COST = 50_000
 # The attained side of a search that does not converge is the best of this many random points, with ascents from some of them.
 SAMPLES = 2_000
 MANY_SAMPLES = 20_000
-DUST = 1e-13  # relative to the robot's own numbers: a term that vanishes up to rounding need not be known more accurately
+DUST = 1e-13  # relative to the robot's own numbers: a term that vanishes up to rounding need not be known better
 MASS: dict[str, tuple[str, ConvexFunction, bool]] = {
     "mu1": ("smallest eigenvalue of M", TopEigenvalue(-1), True),
     "mu2": ("largest eigenvalue of M", TopEigenvalue(1), False),

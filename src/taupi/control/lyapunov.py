@@ -180,7 +180,7 @@ def lyapunov_record(
             Argument("plant"), f" has shape {pi.shape}, expected ({len(actual)},): ten per link and the terms."
         )
     changes = tuple((np.flatnonzero((np.diff(pi, axis=0) != 0).any(axis=1)) + 1).tolist()) if pi.ndim == 2 else ()
-    estimate = Law.init(law, parameters).vector  # unchecked: a run that diverged may hold values that no law would start from
+    estimate = Law.init(law, parameters).vector  # unchecked: a run that diverged may hold any values
     V, V_1, claimed, rate = lyapunov(law, terms)(q, qd, *wanted, estimate, pi)
     V = np.broadcast_to(V, t.shape)
     reasons = _reasons(law, pi if pi.ndim == 1 else pi[-1], actual, claimed, rate)

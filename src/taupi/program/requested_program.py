@@ -172,7 +172,7 @@ def _text(value: Any) -> Iterator[str]:
     elif dataclasses.is_dataclass(value) and _looked_at(kind.__module__):
         yield f"{kind.__module__}.{kind.__qualname__}"
         for field in dataclasses.fields(value):
-            if field.compare:  # a field that is not compared makes no difference, neither to the value nor to its program
+            if field.compare:  # other fields make no difference, neither to the value nor to its program
                 yield from _text(getattr(value, field.name))
     else:
         raise _NoTextError

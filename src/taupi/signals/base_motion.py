@@ -33,7 +33,9 @@ class BaseMotion:
         for name in ("a", "wd"):
             value = getattr(self, name)
             if value is not None and len(value) != len(self.w):
-                raise TaupiError(f"base.{name} has {len(value)} samples, base.w {len(self.w)}, expected the same number.")
+                raise TaupiError(
+                    f"base.{name} has {len(value)} samples, base.w {len(self.w)}, expected the same number."
+                )
 
     def __len__(self) -> int:
         return len(self.w)

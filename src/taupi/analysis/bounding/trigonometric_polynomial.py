@@ -17,9 +17,7 @@ from taupi.analysis.bounding.taylor_expansion import EPS, ROUNDED, Expansion, Lo
 
 NODES = 20_000  # more samples than this are not worth their cost
 BLAS = 2**18  # multiplications from which OpenBLAS divides a product among threads
-WAVES = (
-    600  # how many of the highest are kept; the others go to the error, which hardly matters with so many
-)
+WAVES = 600  # how many of the highest are kept; the others go to the error, which hardly matters with so many
 HESSIAN = 400_000  # numbers in the table of second derivatives at the centre, beyond which it costs more than it gains
 
 

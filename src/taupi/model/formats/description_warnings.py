@@ -44,6 +44,11 @@ def noting_a_bolted_base(robot: Robot, where: str, asked: bool) -> Robot:
     sentence = bolted_note(root)
     branches = sum(j.parent == BASE for j in robot.joints)
     if branches > 1 and not asked:
-        remedy = (Argument("floating", True), " lets it move; ", Argument("floating", False), " confirms that this is intended.")
+        remedy = (
+            Argument("floating", True),
+            " lets it move; ",
+            Argument("floating", False),
+            " confirms that this is intended.",
+        )
         warn(TaupiWarning(f"{where}: {sentence};", remedy=remedy))
     return dataclasses.replace(robot, notes=(*robot.notes, sentence))

@@ -45,7 +45,7 @@ def summed_angles(ring: Ring, polynomials: Sequence[fmpq_mpoly]) -> tuple[list[t
         (j, i, sign), sample = best
         steps.append((j, i, sign))
         forms[j] = added(forms[j], forms[i], sign)
-        tries = [step for step in tries if j in step[:2]]  # what did not help before can help now only with the new angle
+        tries = [step for step in tries if j in step[:2]]  # others did not help before, and do not help now
     return steps, forms
 
 

@@ -199,7 +199,7 @@ class Ring:
         content, factors = p.factor() if len(p) <= _FACTORED else (fmpq(1), [(p, 1)])
         scale, below = fmpq(content), []
         for f, power in factors:
-            sign = -1 if 2 * sum(c < 0 for c in f.coeffs()) > len(f) else 1  # as it is usually written: m1 + m2 - m2 cos^2
+            sign = -1 if 2 * sum(c < 0 for c in f.coeffs()) > len(f) else 1  # as usually written: m1 + m2 - m2 cos^2
             scale *= sign ** int(power)
             below.append((self._factor(f * sign), int(power)))
         return self.over(above * (1 / scale), tuple(sorted(below)))

@@ -326,7 +326,9 @@ def _parse_error(raw: bytes, first: int, dialect: _Dialect, wanted: list[str], w
         except UnicodeDecodeError:
             return TaupiError(f"{at} is not UTF-8 text. Save the file as UTF-8.")
         if len(cells) != len(dialect.names):
-            return TaupiError(f"{at} has {len(cells)} values, expected {len(dialect.names)}. Correct or delete the line.")
+            return TaupiError(
+                f"{at} has {len(cells)} values, expected {len(dialect.names)}. Correct or delete the line."
+            )
         for place in places:
             if not _is_number(cells[place], dialect.decimal):
                 cell = shown(cells[place], 40)

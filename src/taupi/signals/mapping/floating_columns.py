@@ -139,7 +139,7 @@ def _from_states(
         wd = inwards(wd)
     vd = base["vd"] if "vd" in base else rate(base["v"])
     vd = inwards(vd) if convention in _WORLD_LINEAR else vd + np.cross(w, base["v"])
-    fixed = (robot.base @ robot.joints[0].before).matrix[:3, :3]  # between the world and the frame that the quaternion rotates
+    fixed = (robot.base @ robot.joints[0].before).matrix[:3, :3]  # between the world and the rotated frame
     return BaseMotion(w, vd - inwards(np.broadcast_to(fixed.T @ gravity_of(robot), w.shape)), wd)
 
 

@@ -156,7 +156,9 @@ def _ranges(
     }
     if not columns:
         return {}, ""
-    rate = 1.0 if reading.rate_hz is None and "time" not in columns else reading.rate_hz  # the ranges do not depend on the rate
+    rate = (
+        1.0 if reading.rate_hz is None and "time" not in columns else reading.rate_hz
+    )  # any rate gives the same ranges
     try:
         log = read_log(path, reading=Reading(columns, rate, reading.topic, reading.format))
     except TaupiError as error:
