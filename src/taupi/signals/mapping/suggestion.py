@@ -156,9 +156,8 @@ def _ranges(
     }
     if not columns:
         return {}, ""
-    rate = (
-        1.0 if reading.rate_hz is None and "time" not in columns else reading.rate_hz
-    )  # any rate gives the same ranges
+    # any rate gives the same ranges
+    rate = 1.0 if reading.rate_hz is None and "time" not in columns else reading.rate_hz
     try:
         log = read_log(path, reading=Reading(columns, rate, reading.topic, reading.format))
     except TaupiError as error:
