@@ -1,7 +1,7 @@
-"""What reading one file may take: the limits that every reader keeps, stated once.
+"""Limits on reading one file, stated once for every reader.
 
-A file from a stranger may be small and unpack to terabytes, or hold a million joints. Each reader asks here before it takes
-memory or time. A person can allow more, by `reading_budget` or the environment variable TAUPI_BUDGET; a file cannot.
+A file from a stranger may be small and unpack to terabytes, or hold a million joints. Each reader checks these limits before it
+takes memory or time. A user can allow more, with `reading_budget` or the environment variable TAUPI_BUDGET; a file cannot.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Budget(Settings):
-    """What reading one file may take.
+    """Limits on the memory and time that reading one file may take.
 
     Attributes:
         text_bytes: Largest robot description, column mapping, or file of limits or capsules.
         data_bytes: Largest saved fit or mesh.
         log_bytes: Largest log; long ones are read block by block.
-        unpacked_bytes: Memory that the numbers of any file may take, as doubles, and so may the bytes of a compressed one.
-        unpacked_ratio: A file may unpack to more than `unpacked_bytes`, if that is at most this many times its own size.
-        nodes: Elements of an XML file, or keys and values of a TOML file, includes and copies counted.
+        unpacked_bytes: Most memory that the numbers of a file may take as doubles, and most bytes that a compressed file may
+            unpack to.
+        unpacked_ratio: A file may unpack to more than `unpacked_bytes` if that is at most this many times its own size.
+        nodes: Elements of an XML file, or keys and values of a TOML file, counting includes and copies.
         columns: Columns, or arrays, of a log.
         joints: Joints of a robot, or links.
-        seconds: Time for one file, and one second more for every MiB that it has.
+        seconds: Time to read one file, plus one second for every MiB of its size.
     """
 
     text_bytes: int = 32 * MIB
@@ -101,13 +102,13 @@ class Clock:
         return max(self._end - time.monotonic(), 1e-3)
 
     def check(self) -> None:
-        """Refuse to go on when the time is over."""
+        """Raise an error when the time is up."""
         if time.monotonic() > self._end:
             raise over_budget(f"{self.where} takes longer than {self.allowed:.0f} s to read", "seconds")
 
 
 def over_budget(what: str, name: str, allowed: str = "") -> TaupiError:
-    """Return the error for a file that needs more than the budget allows: what it needs, and how a person allows it."""
+    """Return the error for a file that needs more than the budget allows: what it needs, and how to allow it."""
     expected = f", expected {allowed}." if allowed else "."
     ways = f"taupi.signals.reading_budget({name}=...), or {VARIABLE}={name}=... in the environment."
     return TaupiError(f"{what}{expected}", remedy=f"If you trust the file, allow more: {ways}")
@@ -117,7 +118,7 @@ _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def budget() -> Budget:
-    """Return the limits that hold here: those of `reading_budget`, else of the environment, else the defaults."""
+    """Return the limits in force: those of `reading_budget`, else of the environment, else the defaults."""
     return _CURRENT.get() or _from_environment(os.environ.get(VARIABLE, ""))
 
 
@@ -126,7 +127,7 @@ def budget() -> Budget:
 def reading_budget(*, budget: Budget) -> Iterator[Budget]:
     """Let files that are read inside a `with` statement take more, or less, than by default.
 
-    Everything that is not stated has its default. For commands, and for processes that are started later, state the same in
+    Limits that are not given keep their defaults. For commands, and for processes that are started later, set the same limits in
     the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
 
     >>> import taupi as tp

@@ -1,4 +1,4 @@
-"""Checks of arguments, each written once: the name of the argument, its value, and the value as it is kept.
+"""Checks of arguments, each written once: they take an argument's name and value, and return the value to keep.
 
 They import nothing heavy, so that settings can be declared, and their help shown, before NumPy is loaded.
 """
@@ -86,7 +86,7 @@ def one_of(known: Iterable[str]) -> Check:
 
     def check(name: str, value: Any) -> str:
         if value not in names:
-            import difflib  # only where something is misspelt
+            import difflib  # imported only when a name is misspelt
 
             close = difflib.get_close_matches(str(value), names, n=1)
             hint = f"Did you mean {close[0]!r}?" if close else ()
@@ -102,7 +102,7 @@ def or_none(check: Check) -> Check:
 
 
 def one_or_each(check: Check) -> Check:
-    """Return a check of a number, or of a sequence of them, one per joint, which is kept as a tuple.
+    """Return a check of one number, or of a sequence with one number per joint, which is kept as a tuple.
 
     >>> one_or_each(not_negative)("threshold", [0.1, 0])
     (0.1, 0.0)
@@ -117,7 +117,7 @@ def one_or_each(check: Check) -> Check:
 
 
 def real_array(name: str, value: Any) -> np.ndarray:
-    """Return an array of real numbers as float64; not-a-number and infinity pass.
+    """Return an array of real numbers as float64; NaN and infinity are allowed.
 
     >>> real_array("mass", ["heavy"])
     Traceback (most recent call last):

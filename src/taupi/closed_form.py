@@ -1,4 +1,4 @@
-"""Dynamics as explicit formulas and stacked matrices, as textbooks print them; for running, the recursions are faster."""
+"""Dynamics as explicit formulas and stacked matrices, as textbooks print them; to compute them, the recursions are faster."""
 
 from typing import TYPE_CHECKING
 

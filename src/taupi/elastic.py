@@ -1,6 +1,7 @@
-"""Elastic joints: the equations of links and motors with springs between them, and what simulates and controls them.
+"""Elastic joints: the equations of links and motors with springs between them, and their simulation and control.
 
-The functions are those of a rigid robot, with the motors' positions theta beside the links' q: `tp.elastic.mass_matrix(arm)(q)`.
+The functions are those of a rigid robot, with the motors' positions theta in addition to the links' q:
+`tp.elastic.mass_matrix(arm)(q)`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Many roll-outs at once, and what they come to: uncertain arms, sweeps, studies."""
+"""Many roll-outs at once, and summaries of them: uncertain arms, sweeps, studies."""
 
 from typing import TYPE_CHECKING
 

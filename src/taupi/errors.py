@@ -1,4 +1,4 @@
-"""The one error type that users meet, and the sentence that helps them on."""
+"""The one error type that users see, with a message that says what to do."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class InPython:
-    """A part of a message that only Python can follow, such as a method to call; other places say `elsewhere` instead.
+    """A part of a message that helps in Python only, such as a method to call; other places show `elsewhere` instead.
 
     >>> remedy = (InPython("Use log.segments(), or ", "Use "), Argument("long_gaps", "longest"))
     >>> gap = TaupiError("time has a gap.", remedy=remedy)
@@ -57,7 +57,7 @@ Spelling = Callable[[Argument | InPython], str]
 
 # Names come from files, and may have any length and hold line breaks; a message stays one sentence.
 _LONGEST_PART = 1000
-# Nor does it steer a terminal: control characters, and those that turn the direction of writing, become blanks.
+# Control characters, and those that change the direction of writing, become blanks, so that no name can steer a terminal.
 _TURNS = (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)
 _BREAKS = {code: " " for code in (*range(32), *range(127, 0xA0), 0x2028, 0x2029, *_TURNS)}
 
@@ -70,7 +70,7 @@ def _shortened(part: Part) -> Part:
 
 
 class _Message(Exception):  # noqa: N818 - of errors and of warnings
-    """What errors and warnings share: a message that is data, of texts and of arguments, with its remedy."""
+    """What errors and warnings share: a message kept as data, made of texts and arguments, and its remedy."""
 
     def __init__(self, *parts: Part, remedy: Part | Sequence[Part] = ()) -> None:
         self.parts = tuple(_shortened(part) for part in parts)
@@ -79,11 +79,11 @@ class _Message(Exception):  # noqa: N818 - of errors and of warnings
 
     @property
     def argument(self) -> str | None:
-        """The name of the argument that is wrong, where one is."""
+        """The name of the argument that is wrong, if there is one."""
         return next((part.name for part in self.parts if isinstance(part, Argument)), None)
 
     def spelled(self, spelling: Spelling) -> str:
-        """Return the message with arguments, and what only Python can do, as the function `spelling` writes them."""
+        """Return the message, with its arguments and Python-only parts written by the function `spelling`."""
         wrong, remedy = (
             "".join(part if isinstance(part, str) else spelling(part) for part in parts)
             for parts in (self.parts, self.remedy)
@@ -95,7 +95,7 @@ class TaupiError(_Message, ValueError):
     """Something in the user's input cannot be used; the message says what, and what to do instead.
 
     The message is data: `parts` are texts and `Argument`s that say what is wrong, `remedy` is what to do about it, in the same
-    form. `str(error)` spells both as Python does; `error.spelled(...)` as another place does.
+    form. `str(error)` spells both as in Python; `error.spelled(...)` spells them for another place, such as the command line.
 
     >>> error = TaupiError("out.png exists already.", remedy=("Use another name, or ", Argument("force", True), "."))
     >>> str(error)
@@ -107,7 +107,7 @@ class TaupiError(_Message, ValueError):
     """
 
     def about(self, place: str) -> TaupiError:
-        """Return the same error, its message beginning with the place it is about, such as a file's name."""
+        """Return the same error with a message that begins with the place it is about, such as a file's name."""
         return type(self)(f"{place}: ", *self.parts, remedy=self.remedy)
 
 
@@ -116,15 +116,15 @@ class NotRationalError(TaupiError):
 
 
 class NotIdentifiedError(TaupiError):
-    """Logs and settings are well-formed, but no parameters come of them: not identifiable, or not converged."""
+    """Logs and settings are well-formed, but no parameters can be found from them: not identifiable, or not converged."""
 
 
 class TaupiWarning(_Message, UserWarning):
-    """An answer that is usable but suspect; the message states the number, and is data as that of a `TaupiError`."""
+    """An answer that is usable but suspect; the message states the number, and is data like that of a `TaupiError`."""
 
 
 class MovedWarning(TaupiWarning, DeprecationWarning):
-    """A public name was used at a place that it has moved from; the message says where it is now."""
+    """A public name was used at its former place; the message says where it is now."""
 
 
 def warn(message: str | TaupiWarning, category: type[Warning] = TaupiWarning) -> None:
@@ -147,7 +147,7 @@ def shown(value: object, limit: int = 60) -> str:
 
 
 def ordinal(k: int) -> str:
-    """Return a number as one in a row.
+    """Return a number as an ordinal.
 
     >>> [ordinal(k) for k in (2, 3, 6, 11, 21, 112)]
     ['2nd', '3rd', '6th', '11th', '21st', '112th']
@@ -157,11 +157,11 @@ def ordinal(k: int) -> str:
 
 
 def unknown(what: Part, name: str, known: Iterable[str], where: str = "") -> TaupiError:
-    """Return the error for a name that does not exist: what was asked, the nearest match, what there is."""
+    """Return the error for a name that does not exist: what was asked for, the nearest match, and what exists."""
     known = [str(k)[:60] for k in known]
     name = str(name)
     place = f" in {where}" if where else ""
-    import difflib  # only where something is misspelt: a cold start pays for every import
+    import difflib  # imported only when a name is misspelt: every import slows a cold start
 
     close = difflib.get_close_matches(name[:60], known, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""

@@ -15,14 +15,14 @@ FORCE = Argument("force", True)
 
 
 def path_of(path: str | os.PathLike[str], expected: str = "the path of a file", name: str = "path") -> Path:
-    """Return a path that a user stated as a Path; `name` is the argument's, and `expected` says what it should be."""
+    """Return a path that a user gave, as a Path; `name` is the argument's name, and `expected` says what it should be."""
     if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise TaupiError(Argument(name), f" is {shown(path)}, expected {expected}.")
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         pass
-    except OSError as error:  # a name that no file can have, a folder that may not be looked into
+    except OSError as error:  # a name that no file can have, or a folder without read permission
         raise TaupiError(
             Argument(name), f" is {shown(str(path))}, expected {expected}: {error.strerror or error}."
         ) from None
@@ -30,7 +30,7 @@ def path_of(path: str | os.PathLike[str], expected: str = "the path of a file", 
 
 
 def status_of(path: Path) -> os.stat_result | None:
-    """Return what the system knows of a path; None where nothing is, or can be: a name from a file may be anything."""
+    """Return the status of a path; None if nothing is there, or can be: a name from a file may be anything."""
     try:
         return os.stat(path)
     except (OSError, ValueError):
@@ -66,7 +66,7 @@ def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object],
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write several text files, over those that are there: all are complete beside their places before the first is renamed."""
+    """Write several text files, replacing existing ones: all are written to temporary files before the first is renamed."""
     try:
         with ExitStack() as stack:
             staged = {file: stack.enter_context(_staged(file, folder=False)) for file in texts}
@@ -80,7 +80,7 @@ def write_texts(texts: Mapping[Path, str]) -> None:
 
 
 def write_private(file: Path, data: bytes) -> None:
-    """Write a file that only this user may change, completely or not at all, and its folder; OSError if that fails."""
+    """Write a file, and its folder, that only this user may change, completely or not at all; OSError if that fails."""
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with _staged(file, folder=False) as temporary:
         temporary.write_bytes(data)
@@ -111,14 +111,14 @@ def write_folder(
 ) -> None:
     """Write the files of one result together: a reader finds all of the old ones or all of the new ones, never a mixture.
 
-    `fill` writes them to an empty directory beside `folder`, and then the two directories are exchanged in one step. Files of
-    the old result, those called as in `own`, are removed; all other files in `folder` are kept. Without `force`, a folder
-    that holds such files is refused.
+    `fill` writes them to an empty directory beside `folder`, and then the two directories are exchanged in one step. Files of the
+    old result, those with a name in `own`, are removed; all other files in `folder` are kept. Without `force`, a folder that
+    holds such files is refused.
     """
     real = refuse_to_replace(folder, (), force)
     try:
         real.parent.mkdir(parents=True, exist_ok=True)
-        with _staged(real, folder=True) as staged:  # in the end it holds the old files, or unfinished new ones
+        with _staged(real, folder=True) as staged:  # at the end it holds the old files, or unfinished new ones
             fill(staged)
             refuse_to_replace(folder, sorted({*own, *(p.name for p in staged.iterdir())}), force)
             os.chmod(staged, 0o777 & ~_mask() if not real.exists() else real.stat().st_mode & 0o777)
@@ -136,11 +136,11 @@ def write_folder(
 
 @contextmanager
 def _staged(target: Path, folder: bool) -> Iterator[Path]:
-    """Make an empty file or folder beside a target, to be filled and renamed; afterwards nothing is left of it.
+    """Make an empty file or folder beside a target, to be filled and renamed; it is removed afterwards.
 
     A process that is killed leaves it behind. The next one that writes the same target finds it unlocked, and removes it.
     """
-    import shutil  # these bring half a dozen modules, which a process that writes nothing does without
+    import shutil  # these load half a dozen modules that a process that writes nothing does not need
     import tempfile
 
     _remove_abandoned(target)
@@ -168,12 +168,12 @@ def _staged(target: Path, folder: bool) -> Iterator[Path]:
 
 
 def _part_name(target: Path) -> str:
-    """Return how names of unfinished files begin; a long name is cut, so that the system takes it."""
+    """Return how names of unfinished files begin; a long name is cut, so that the system accepts it."""
     return f".{os.fsdecode(os.fsencode(target.name)[:200])}."
 
 
 def _remove_abandoned(target: Path) -> None:
-    """Remove what processes left that were killed while they wrote the target."""
+    """Remove what was left by processes that were killed while they wrote the target."""
     import shutil
 
     pattern = re.compile(re.escape(_part_name(target)) + r"[a-z0-9_]{8}\.part")
@@ -190,7 +190,7 @@ def _remove_abandoned(target: Path) -> None:
 
 
 def _lock(path: Path) -> int | None:
-    """Return the handle of a file or folder that nobody else holds locked, or None."""
+    """Return the handle of a file or folder that no other process has locked, or None."""
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     except OSError:

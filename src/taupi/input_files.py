@@ -1,4 +1,4 @@
-"""The one door for files that are read: regular files of bounded size, and JSON and TOML that cannot take forever."""
+"""How every file is read: only regular files of bounded size, and JSON and TOML in bounded time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from taupi.errors import TaupiError
 from taupi.files import path_of
 
 Paths = str | os.PathLike[str]
-# Deeper keys are not a description: the parser's time and memory grow with the square of the depth.
+# No description needs deeper keys, and the parser's time and memory grow with the square of the depth.
 _DEEPEST_KEY = 32
 _DEEPEST_JSON = 200
 # Every alternative ends at the end of the text at the latest: one that failed there would be tried again from each place. What
-# is repeated is a class of characters, never a group: of a group, the engine remembers every round, some 270 bytes each.
+# is repeated is a class of characters, never a group: the engine remembers every repetition of a group, about 270 bytes each.
 _TOKEN = re.compile(
     r"(?P<space>[ \t]+)|(?P<dot>\.)|(?P<bare>[A-Za-z0-9_-]+)|(?P<line>\r?\n)|#[^\n]*|"
     r'(?P<long>"""[\s\S]*?(?:"{3,5}|\Z)|\'\'\'[\s\S]*?(?:\'{3,5}|\Z))|'
@@ -48,7 +48,7 @@ def regular_file(path: Paths, expected: str, folder: bool = False, missing: str 
 
 
 def read_bytes(path: Paths, expected: str, limit: int | None = None, missing: str = "") -> bytes:
-    """Return the bytes of a regular file of at most `limit` bytes, by default as many as a text may have."""
+    """Return the bytes of a regular file of at most `limit` bytes, by default the budget's limit for texts."""
     file = path_of(path, f"the path of {expected}")
     most = budget().text_bytes if limit is None else limit
     try:
@@ -108,7 +108,7 @@ def parse_json(data: str | bytes, where: str, expected: str) -> Any:
         text = data if isinstance(data, str) else data.decode("utf-8-sig")
         value = json.loads(text)
         if text.count("[") + text.count("{") > _DEEPEST_JSON and _deeper(value, _DEEPEST_JSON):
-            raise RecursionError  # newer interpreters parse what their own functions then cannot walk through
+            raise RecursionError  # newer interpreters parse nesting that is too deep for their own functions
         if _LONE_SURROGATE.search(text):
             for string in _strings(value):
                 string.encode("utf-8")
@@ -126,7 +126,7 @@ def parse_json(data: str | bytes, where: str, expected: str) -> Any:
 
 
 def _deeper(value: Any, most: int) -> bool:
-    """Return whether lists and tables are nested more than so deep."""
+    """Return whether lists and tables are nested more than `most` levels deep."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most + 1):
         level = [

@@ -1,4 +1,4 @@
-"""Closed loops: frames that are kept together, what follows for the motion, and the torques of the motors alone."""
+"""Closed loops: frames that are kept together, what this means for the motion, and the torques of only the motors."""
 
 from typing import TYPE_CHECKING
 

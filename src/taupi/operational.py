@@ -1,4 +1,4 @@
-"""Operational space: dynamics in the coordinates of a task, such as the position of the tip, and what is worked out there."""
+"""Operational space: dynamics in the coordinates of a task, such as the position of the tip, and what is computed in them."""
 
 from typing import TYPE_CHECKING
 

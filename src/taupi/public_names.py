@@ -1,8 +1,8 @@
 """The public names of the package: one table of what users can write, and where each name is defined.
 
 Names are imported when they are first used, so that `import taupi` and the namespaces cost next to nothing. What type checkers
-and editors need to know is written into the modules from this table by `python tools/write_public_names.py`; a test says when
-to run it again.
+and editors need to know is written into the modules from this table by `python tools/write_public_names.py`; a test fails when it
+has to be run again.
 
 To make something public, add its name here: to the top of the package only if a newcomer needs it in the first week, else to
 the namespace of its family.
@@ -311,8 +311,8 @@ def homes(namespace: str) -> dict[str, tuple[str, str]]:
 def handed_on(namespace: str, name: str) -> Any:
     """Return a public name of another room, for a method that is one line: `fit.to_pinocchio(model)` is a bridge's function.
 
-    Rooms import downwards; what an object of a lower room offers as a method, and a higher room does, is looked up in the table
-    of public names when it is called.
+    Rooms import downwards. If an object of a lower room offers a method that a higher room implements, the function is looked up
+    in the table of public names when the method is called.
 
     >>> handed_on("elastic", "mass_matrix").__name__
     'elastic_mass_matrix'
@@ -347,9 +347,9 @@ def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
 
 
 def _moved(name: str) -> Any:
-    """Return a public name by its old place, and warn whoever asked for it there."""
+    """Return what a public name at its old place stands for, and warn the caller."""
     space, _, new = MOVED[name].partition(".")
-    message = f"taupi.{name} has moved to taupi.{space}.{new}; the old name goes in taupi {REMOVED_IN}."
+    message = f"taupi.{name} has moved to taupi.{space}.{new}; the old name will be removed in taupi {REMOVED_IN}."
     # `from taupi import name` asks twice: the import system whether the name is there, then the statement for its value.
     if sys._getframe(2).f_code.co_name != "_handle_fromlist":
         warnings.warn(message, import_module("taupi.errors").MovedWarning, stacklevel=3)

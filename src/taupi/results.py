@@ -1,4 +1,4 @@
-"""The types of what functions return: for annotations and `isinstance`; nobody has to construct one."""
+"""The types of what functions return: for annotations and `isinstance`; users never construct one."""
 
 from typing import TYPE_CHECKING
 

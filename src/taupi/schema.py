@@ -1,4 +1,4 @@
-"""Plain data from a file, checked against the types that it must have: one check at the door of every reader of JSON.
+"""Plain data from a file, checked against the types that it must have: one check that every reader of JSON uses.
 
 The types are Python's own annotations: str, int, float, bool, None, list[X], tuple[X, ...], dict[str, X], X | Y, Any, TypedDict
 and dataclasses.
@@ -21,7 +21,7 @@ _WORDS = {float: "a number", int: "a whole number", str: "a text", bool: "true o
 
 
 def conformed(value: Any, hint: Any, where: str) -> Any:
-    """Return plain data as a type has it, or refuse it: whole numbers where numbers are expected, "inf" where it is a number.
+    """Return plain data converted to a type, or refuse it: a whole number may stand for a float, and "inf" for infinity.
 
     `where` names the place in error messages.
 
@@ -93,7 +93,7 @@ def _one_of(value: Any, kinds: tuple[Any, ...], where: str) -> Any:
 
 
 def _record(value: Any, hint: Any, where: str) -> dict[str, Any]:
-    """Return a table with the keys of a record; more keys are kept, for versions that know them."""
+    """Return a table with the keys of a record; further keys are kept, for versions that know them."""
     table = _require_table(value, where)
     hints, required = _fields(hint)
     for key in required:

@@ -48,7 +48,7 @@ class Settings:
     """
 
     checks: ClassVar[Mapping[str, Check]] = {}
-    namespace: ClassVar[str] = "taupi"  # under which users find the class
+    namespace: ClassVar[str] = "taupi"  # where users find the class
 
     def __post_init__(self) -> None:
         for name, check in self.checks.items():
@@ -61,7 +61,7 @@ class Settings:
 
     @classmethod
     def describe(cls, name: str) -> str:
-        """Return what the docstring says of the field `name`, on one line."""
+        """Return what the docstring says about the field `name`, on one line."""
         return described_fields(cls)[name]
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +70,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls: type[S], data: Mapping[str, Any]) -> S:
-        """Return the settings of the `data` that `to_dict` gave; lists, as JSON has them, are tuples again."""
+        """Return the settings in the `data` that `to_dict` returned; lists, as in JSON, become tuples again."""
         for name in data:
             if name not in cls.names():
                 raise unknown("setting", name, cls.names(), cls.__name__)
@@ -107,7 +107,7 @@ class UnknownSettingError(TaupiError, TypeError):
 
 @dataclass(frozen=True)
 class Changes:
-    """A subject of `takes` of which a function gets, as a mapping, only the fields that a caller names.
+    """A subject of `takes` that a function gets as a mapping of only those fields that the caller names.
 
     The fields in `without` have no meaning for the function, and are not among its keywords.
     """
@@ -128,9 +128,9 @@ def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], 
 
     The function itself has a parameter for each subject and always gets it. Its signature and its docstring list the fields, and
     tools/write_public_names.py writes them into signatures.pyi for type checkers.
-    A subject that is positional opens where it stands: its fields are positional arguments there, except those that are
-    keyword-only in its class. The fields of a keyword-only subject stand behind the function's own positional parameters,
-    those of further ones are keywords.
+    A positional subject is replaced by its fields: they are positional arguments in its place, except those that are keyword-only
+    in its class. The fields of a keyword-only subject follow the function's own positional parameters; those of further subjects
+    are keywords.
 
     >>> import dataclasses
     >>> @dataclasses.dataclass(frozen=True)
@@ -211,7 +211,7 @@ def _settled(name: str, subject: type[Settings] | Changes, settings: Any, fields
 
 
 def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings] | Changes]) -> inspect.Signature:
-    """Return a signature in which subjects may be left out, and their fields stand beside a function's own parameters."""
+    """Return a signature in which subjects may be left out, and their fields join a function's own parameters."""
     keyword, own = inspect.Parameter.KEYWORD_ONLY, signature.parameters
     plain = [p for p in own.values() if p.kind is not keyword]
     named = [p for p in own.values() if p.kind is keyword and p.name not in subjects]
@@ -245,7 +245,7 @@ def _default(field: dataclasses.Field[Any]) -> Any:
 
 
 def _documented(text: str, subjects: Mapping[str, type[Settings] | Changes]) -> str:
-    """Return a docstring with the fields of each subject listed behind its first paragraphs, before its example."""
+    """Return a docstring with the fields of each subject listed after its first paragraphs, before its example."""
     lines = []
     for name, subject in subjects.items():
         kind = _kind(subject)

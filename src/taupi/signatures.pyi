@@ -111,19 +111,19 @@ def build_problem(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
-    - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
+    - `stream`: Whether a file is read block by block, in bounded memory; by default, if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
@@ -176,17 +176,17 @@ def check_mjcf(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order`: Order of the filter; higher is steeper.
@@ -210,13 +210,13 @@ def clean_log(
 
     Samples are sorted by time, and the first of equal stamps is kept. Missing values and short gaps are interpolated; longer ones
     are refused, unless `long_gaps` says otherwise (`log.segments()` gives all stretches without one). Then every signal is
-    interpolated by cubic splines on a grid of `rate_hz` samples per second, by default that of the mean step; stamps that are
-    uniform already stay as they are. `notes` of the result say what was done.
+    interpolated by cubic splines on a grid of `rate_hz` samples per second, by default the rate of the mean step; stamps that are
+    uniform already stay as they are. The `notes` of the result say what was done.
 
     Fields of `gaps` (`taupi.Gaps`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     """
     ...
 
@@ -252,17 +252,17 @@ def compare(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order`: Order of the filter; higher is steeper.
@@ -310,17 +310,17 @@ def compare_with(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order`: Order of the filter; higher is steeper.
@@ -360,13 +360,13 @@ def compress_log(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
-    - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
+    - `stream`: Whether a file is read block by block, in bounded memory; by default, if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
     """
     ...
@@ -551,19 +551,19 @@ def identify(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
-    - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
+    - `stream`: Whether a file is read block by block, in bounded memory; by default, if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
@@ -637,19 +637,19 @@ def identify_fleet(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
-    - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
+    - `stream`: Whether a file is read block by block, in bounded memory; by default, if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
@@ -714,17 +714,17 @@ def identify_gains(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
@@ -786,17 +786,17 @@ def identify_payload(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order`: Order of the filter; higher is steeper.
@@ -856,19 +856,19 @@ def identify_shapes(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
-    - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
+    - `stream`: Whether a file is read block by block, in bounded memory; by default, if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
@@ -907,11 +907,11 @@ def log_blocks(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     """
     ...
@@ -962,19 +962,19 @@ def output_error(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
-    - `stream`: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its format and the derivatives allow it.
+    - `stream`: Whether a file is read block by block, in bounded memory; by default, if it is larger than 64 MB and both its format and the derivatives allow it.
     - `block` (50000): Samples per block of a streamed file.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
@@ -1024,7 +1024,7 @@ def prepare(
     Fields of `smoothing` (`taupi.Smoothing`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps` ('refuse'): What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order` (4): Order of the filter; higher is steeper.
@@ -1046,12 +1046,12 @@ def prepare_blocks(
     delays: Delays | None = None,
     smoothing: Smoothing | None = None,
 ) -> Iterator[Log]:
-    """Yield the `blocks` of a long log ready for a regressor, as if it had been prepared at once; memory holds one block.
+    """Yield the `blocks` of a long log ready for a regressor, as if it had been prepared as a whole; memory holds one block.
 
     The rows must be complete, in order, and uniform at `rate_hz` samples per second. Each block is filtered by a zero-phase
-    Butterworth filter and differentiated as by `prepare`; what is left open is chosen from the first block. As many neighbours as
-    the filter remembers (about ten periods of the cutoff) are included on both sides of a block, and then dropped; `derivatives`
-    of the whole record are refused. `delays` are as in `prepare`. One period is cut at both ends of the record.
+    Butterworth filter and differentiated as by `prepare`; settings that are left open are chosen from the first block. As many
+    neighbours as the filter remembers (about ten periods of the cutoff) are included on both sides of a block, and then dropped;
+    `derivatives` of the whole record are refused. `delays` are as in `prepare`. One period is cut at both ends of the record.
 
     Fields of `smoothing` (`taupi.Smoothing`), which may also be given as keywords:
 
@@ -1088,11 +1088,11 @@ def read_log(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     """
     ...
@@ -1112,7 +1112,7 @@ def reading_budget(
 ) -> Iterator[Budget]:
     """Let files that are read inside a `with` statement take more, or less, than by default.
 
-    Everything that is not stated has its default. For commands, and for processes that are started later, state the same in
+    Limits that are not given keep their defaults. For commands, and for processes that are started later, set the same limits in
     the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
 
     Fields of `budget` (`taupi.Budget`), which may also be given as keywords:
@@ -1120,12 +1120,12 @@ def reading_budget(
     - `text_bytes` (33554432): Largest robot description, column mapping, or file of limits or capsules.
     - `data_bytes` (67108864): Largest saved fit or mesh.
     - `log_bytes` (1099511627776): Largest log; long ones are read block by block.
-    - `unpacked_bytes` (134217728): Memory that the numbers of any file may take, as doubles, and so may the bytes of a compressed one.
-    - `unpacked_ratio` (64): A file may unpack to more than `unpacked_bytes`, if that is at most this many times its own size.
-    - `nodes` (200000): Elements of an XML file, or keys and values of a TOML file, includes and copies counted.
+    - `unpacked_bytes` (134217728): Most memory that the numbers of a file may take as doubles, and most bytes that a compressed file may unpack to.
+    - `unpacked_ratio` (64): A file may unpack to more than `unpacked_bytes` if that is at most this many times its own size.
+    - `nodes` (200000): Elements of an XML file, or keys and values of a TOML file, counting includes and copies.
     - `columns` (10000): Columns, or arrays, of a log.
     - `joints` (1000): Joints of a robot, or links.
-    - `seconds` (60.0): Time for one file, and one second more for every MiB that it has.
+    - `seconds` (60.0): Time to read one file, plus one second for every MiB of its size.
     """
     ...
 
@@ -1166,7 +1166,7 @@ def robustness(
     - `rate` (1000.0): Control periods per second, Hz.
     - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
     - `substeps` (1): Fixed steps per control period.
-    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" evaluates the law inside the integrator, and integrates its estimate with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
     - `every` (1): Keep one out of this many control periods in the run.
     """
@@ -1198,16 +1198,16 @@ def simulate(
     function (t, q, qd) -> tau, an array of torques (N, n), or None for no torque. Row i of an array is held over control
     period i; rows beyond the last period are not used (the lecture's Euler scheme, equations.md, D18).
     `reference`: a motion to follow (`Sinusoids`, `BSpline`, ...), any function t -> (q, qd, qdd), or None.
-    `sensors`: what the controller sees the plant through; by default it sees the plant itself.
+    `sensors`: the sensors through which the controller sees the plant; by default it sees the plant itself.
     `initial`: (q, qd), or q at rest; by default the beginning of the reference, or zero.
-    `parameters`: where a law's estimate starts; by default at the robot's own.
+    `parameters`: where a law's estimate starts; by default at the robot's own parameters.
     `inputs`: values of a Program's other inputs by name, such as gains.
     `seed`: of the sensors' noise.
 
-    Laws, programs and None run compiled, step after step in one call; Python functions, adaptive steps and stiction go
-    through Python in each period. The torque of an `ElasticPlant` is its motors', its laws see (theta, thetad) as well, and
-    functions are called with (t, q, qd, theta, thetad). Its motors start where the springs bear the weight, unless `initial`
-    has all positions, (q, theta).
+    Laws, programs and None run compiled, all steps in one call; Python functions, adaptive steps and stiction go through Python
+    in each period. The torque of an `ElasticPlant` is its motors', its laws see (theta, thetad) as well, and functions are called
+    with (t, q, qd, theta, thetad). Its motors start where the springs carry the weight, unless `initial` has all positions, (q,
+    theta).
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 
@@ -1215,7 +1215,7 @@ def simulate(
     - `rate` (1000.0): Control periods per second, Hz.
     - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
     - `substeps` (1): Fixed steps per control period.
-    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" evaluates the law inside the integrator, and integrates its estimate with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
     - `every` (1): Keep one out of this many control periods in the run.
     """
@@ -1245,12 +1245,12 @@ def simulate_many(
     horizon: Horizon | None = None,
     ensemble: Ensemble | None = None,
 ) -> RunBatch:
-    """Return a RunBatch: B roll-outs at once, over the vector unit's lanes and the cores, each as `simulate` gives it.
+    """Return a RunBatch: B roll-outs at once, over the vector unit's lanes and the cores, each as `simulate` returns it.
 
-    What the roll-outs do not have in common is in the fields of `ensemble`, and in a `controller` that is a list of B laws (those
-    that share a program share a batch). Everything else, such as `plant`, `reference` and `sensors`, is shared, and as in
-    `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an array of torques is (N, n) for all or
-    (B, N, n), where something else has B rows, too.
+    What differs between the roll-outs is in the fields of `ensemble`, and in a `controller` that is a list of B laws (those that
+    share a program share a batch). Everything else, such as `plant`, `reference` and `sensors`, is shared and is as in
+    `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an array of torques is (N, n) for all, or (B,
+    N, n) if another argument also has B rows.
 
     Fields of `horizon` (`taupi.Horizon`), which may also be given as keywords:
 
@@ -1258,20 +1258,20 @@ def simulate_many(
     - `rate` (1000.0): Control periods per second, Hz.
     - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
     - `substeps` (1): Fixed steps per control period.
-    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" evaluates the law inside the integrator, and integrates its estimate with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
     - `every` (1): Keep one out of this many control periods in the run.
 
     Fields of `ensemble` (`taupi.ensembles.Ensemble`), which may also be given as keywords:
 
-    - `initial`: (B, n) positions at rest, or a pair (q, qd) of such; by default the beginning of the reference, or zero.
+    - `initial`: (B, n) positions at rest, or a pair (q, qd) of such arrays; by default the beginning of the reference, or zero.
     - `parameters`: (B, p), where the estimate of a law starts; by default at the robot's own parameters.
     - `inputs`: Values of a Program's other inputs by name, (B, ...).
-    - `payloads`: B of Payload, None, or lists of (time, Payload).
-    - `seeds`: (B,), of the sensors' noise; by default 0 to B - 1.
-    - `links`: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`, of which the law knows nothing.
-    - `threads`: How many cores work; by default all.
-    - `device` ('cpu'): "cpu", or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+    - `payloads`: B entries, each a Payload, None, or a list of (time, Payload).
+    - `seeds`: (B,) seeds of the sensors' noise; by default 0 to B - 1.
+    - `links`: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`; the law does not know them.
+    - `threads`: How many cores are used; by default all.
+    - `device` ('cpu'): "cpu", or "cuda", which runs laws and Programs on a GPU, one thread per roll-out, in fixed steps.
     """
     ...
 
@@ -1300,7 +1300,7 @@ def simulate_summary(
     horizon: Horizon | None = None,
     ensemble: Ensemble | None = None,
 ) -> RunSummary:
-    """Return a RunSummary: what B roll-outs come to, without their records, so that there may be a hundred thousand of them.
+    """Return a RunSummary: the results of B roll-outs without their records, so that there may be a hundred thousand of them.
 
     `plant`, `controller`, `reference`, `sensors` and `ensemble` are as in `simulate_many`; the controller is one law or Program
     for all.
@@ -1312,20 +1312,20 @@ def simulate_summary(
     - `rate` (1000.0): Control periods per second, Hz.
     - `integrator` ('rk4'): Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
     - `substeps` (1): Fixed steps per control period.
-    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its estimate is integrated with the state.
+    - `control` ('sampled'): "sampled" holds the torque for each control period; "continuous" evaluates the law inside the integrator, and integrates its estimate with the state.
     - `tolerance` (1e-09): Relative error that adaptive steps allow.
     - `every` (1): Keep one out of this many control periods in the run.
 
     Fields of `ensemble` (`taupi.ensembles.Ensemble`), which may also be given as keywords:
 
-    - `initial`: (B, n) positions at rest, or a pair (q, qd) of such; by default the beginning of the reference, or zero.
+    - `initial`: (B, n) positions at rest, or a pair (q, qd) of such arrays; by default the beginning of the reference, or zero.
     - `parameters`: (B, p), where the estimate of a law starts; by default at the robot's own parameters.
     - `inputs`: Values of a Program's other inputs by name, (B, ...).
-    - `payloads`: B of Payload, None, or lists of (time, Payload).
-    - `seeds`: (B,), of the sensors' noise; by default 0 to B - 1.
-    - `links`: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`, of which the law knows nothing.
-    - `threads`: How many cores work; by default all.
-    - `device` ('cpu'): "cpu", or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+    - `payloads`: B entries, each a Payload, None, or a list of (time, Payload).
+    - `seeds`: (B,) seeds of the sensors' noise; by default 0 to B - 1.
+    - `links`: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`; the law does not know them.
+    - `threads`: How many cores are used; by default all.
+    - `device` ('cpu'): "cpu", or "cuda", which runs laws and Programs on a GPU, one thread per roll-out, in fixed steps.
     """
     ...
 
@@ -1345,18 +1345,18 @@ def suggest_mapping(
 ) -> Suggestion:
     """Return a column mapping for the file at a `path`, as its headers suggest it, to be checked and completed.
 
-    Unlike `taupi.read_log`, it refuses nothing: of several columns that could be one signal it takes those that are one per joint
-    of the `robot`, if there is one, or the most, and names the others in a comment.
+    Unlike `taupi.read_log`, it refuses nothing: if several groups of columns could be one signal, it takes the group with one
+    column per joint of the `robot`, if there is one, or else the largest, and names the others in a comment.
 
     Fields of `reading` (`taupi.Reading`), which may also be given as keywords:
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     """
     ...
@@ -1395,17 +1395,17 @@ def validate(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order`: Order of the filter; higher is steeper.
@@ -1454,17 +1454,17 @@ def what_changed(
 
     - `columns`: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path of a TOML file; guessed from the headers by default.
     - `rate_hz`: Samples per second, Hz, for a file without a time column.
-    - `topic`: Topic of a ROS bag, needed if it has several of joint states.
+    - `topic`: Topic of a ROS bag, needed if the bag has several topics of joint states.
     - `format`: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-    - `begin`: Samples before this time are left out, s after the log's first sample; none by default.
-    - `end`: Samples from this time on are left out, s after the log's first sample; none by default.
-    - `rows`: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+    - `begin`: Samples before this time (s after the log's first sample) are left out; none by default.
+    - `end`: Samples from this time on (s after the log's first sample) are left out; none by default.
+    - `rows`: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
     - `encoder_offset`: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
 
     Fields of `preparation` (`taupi.Preparation`), which may also be given as keywords:
 
     - `short_gap`: Longest gap that is interpolated, s; ten samples by default.
-    - `long_gaps`: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
+    - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
     - `order`: Order of the filter; higher is steeper.

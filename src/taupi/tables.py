@@ -58,9 +58,9 @@ _WIDTH, _HEIGHT, _POINTS = 420, 90, 300
 
 
 def html_lines(title: str, time: Sequence[float], columns: Sequence[Sequence[float]]) -> str:
-    """Return an SVG of one line per column over time, with its largest and least value; empty where nothing is finite.
+    """Return an SVG of one line per column over time, with its largest and smallest value; empty if nothing is finite.
 
-    Long columns are thinned by their least and largest values in turn, so that peaks are kept.
+    Long columns are thinned to the smallest and largest values of each part, so that peaks are kept.
     """
     finite = [v for column in columns for v in column if math.isfinite(v)]
     if not finite or len(time) < 2 or not time[-1] > time[0]:
@@ -83,7 +83,7 @@ def html_lines(title: str, time: Sequence[float], columns: Sequence[Sequence[flo
 
 
 def _thinned(column: Sequence[float]) -> list[int]:
-    """Return which entries to draw: all finite ones, or the least and the largest of each of this many parts."""
+    """Return which entries to draw: all finite ones, or the smallest and the largest of each of this many parts."""
     finite = [i for i, v in enumerate(column) if math.isfinite(v)]
     if len(finite) <= 2 * _POINTS:
         return finite

@@ -12,7 +12,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-# Held by the caller that has set the limit, which a second caller then finds set: it is the process's, not a thread's.
+# Held by the caller that has set the limit. The limit belongs to the process, not to a thread, so a second caller finds it set.
 _setting = Lock()
 
 
@@ -87,14 +87,14 @@ def _trim() -> Callable[[int], int] | None:
 
 
 def return_free_memory() -> None:
-    """Return memory to the system that arrays of other threads have freed: glibc keeps it for each thread that ever had some."""
+    """Return memory that arrays of other threads have freed to the system: glibc keeps it for each thread that ever had some."""
     trim = _trim()
     if trim is not None:
         trim(0)
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep freed memory of this process for its next arrays, as it does by itself.
+    """Let the C library keep freed memory of this process for its next arrays, as it does by default.
 
     Dask starts workers with MALLOC_TRIM_THRESHOLD_=65536. That returns every larger array to the system at once, and also stops
     glibc from learning how large arrays are: page faults then cost more than half of the arithmetic.

@@ -149,7 +149,7 @@ def test_exact_and_compiled_targets_take_quaternions_of_any_length():
     robot = floating_tree(31, joints=1)
     q, qd, qdd = (x[0] for x in states(robot, 1, unit=False))
     y = tp.regressor(robot, terms=("viscous",))
-    with pytest.warns(tp.TaupiWarning, match=r"length that is off 1 by 0\.7"):
+    with pytest.warns(tp.TaupiWarning, match=r"length that differs from 1 by 0\.7"):
         compiled = y(q, qd, qdd)
     rational = [Fraction(v) for v in q]
     if not robot.joints[1].prismatic:

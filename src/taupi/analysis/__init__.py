@@ -1,1 +1,1 @@
-"""What is worked out about a robot: bounds of its dynamics, its properties, nearness to singularities, ellipses of its mass."""
+"""Analyses of a robot: bounds of its dynamics, its properties, nearness to singularities, ellipses of its mass."""

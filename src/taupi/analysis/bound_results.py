@@ -15,10 +15,10 @@ from taupi.tables import html_table, table
 class Bound:
     """An enclosure of an extreme value: `lower` <= extreme <= `upper`, both certain, and one of them attained at q = `at`.
 
-    Of a supremum, `upper` bounds every value and `lower` is attained; of an infimum (`infimum`) it is the other way round.
+    For a supremum, `upper` bounds every value and `lower` is attained; for an infimum (`infimum`) it is the other way round.
     `value` is the one that holds everywhere. `name` and `text` say what is bounded, `direction` is the velocity at which a
-    velocity term is attained, `converged` says whether the gap reached its tolerance, and `method` how the bound was found. (Of
-    the textbook's rules for c, the number that the rule gives is enclosed.)
+    velocity term is attained, `converged` says whether the gap reached its tolerance, and `method` how the bound was found. (For
+    the textbook's rules for c, the enclosed number is the one that the rule gives.)
     """
 
     name: str
@@ -72,7 +72,7 @@ class Growth:
     coefficients: tuple[tuple[tuple[int, ...], Bound], ...]
 
     def __getitem__(self, power: int | tuple[int, ...]) -> Bound:
-        """Return the bound of one coefficient by its `power`, one number per slide; of a single slide, a number will do."""
+        """Return the bound of one coefficient by its `power`, one number per slide; for a single slide, a number will do."""
         key = (power,) if isinstance(power, int) else tuple(power)
         by_power = dict(self.coefficients)
         if key not in by_power:

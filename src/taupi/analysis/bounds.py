@@ -41,12 +41,12 @@ Bounding = Callable[[RobotFunction, str, str], Bound]  # of a term, with the bou
 NORMS = {"1": 1.0, "2": 2.0, "inf": math.inf}
 # Directions of motion are variables too; with more variables than this, only the bound by products v_i v_j is searched.
 DIRECT = 5
-# `boxes` is for functions that cost no more than this; a box of a dearer function counts for more.
+# `boxes` applies to functions that cost no more than this; a box of a more expensive function counts for more.
 COST = 50_000
-# The attained side of a search that does not converge is the best of this many random points, some of them followed uphill.
+# The attained side of a search that does not converge is the best of this many random points, with ascents from some of them.
 SAMPLES = 2_000
 MANY_SAMPLES = 20_000
-DUST = 1e-13  # relative to the robot's own numbers: a term that vanishes up to rounding need not be known any better
+DUST = 1e-13  # relative to the robot's own numbers: a term that vanishes up to rounding need not be known better
 MASS: dict[str, tuple[str, ConvexFunction, bool]] = {
     "mu1": ("smallest eigenvalue of M", TopEigenvalue(-1), True),
     "mu2": ("largest eigenvalue of M", TopEigenvalue(1), False),
@@ -110,7 +110,7 @@ class _Search:
         return self._explained(bound, f"branch and bound, boxes: {e.boxes}", e.samples)
 
     def _explained(self, bound: Bound, method: str, samples: int) -> Bound:
-        """Return the bound with its method, and where it is not tight with what is known of its attained side."""
+        """Return the bound with its method and, if it is not tight, with what is known of its attained side."""
         tight = bound.gap <= 1.001 * self.allowed(bound.attained)
         if not tight:
             side = "below" if bound.infimum else "above"
@@ -124,8 +124,8 @@ class _Search:
     def velocity(self, gamma: RobotFunction, name: str, text: str, p: float) -> Bound:
         """Return c_b with ||c(q, v)||_p <= c_b ||v||_p^2.
 
-        c = sum_ij Gamma_ij v_i v_j is bounded by a norm of the matrix `gamma` (n x pairs), whose variables are the joints alone.
-        Where no direction reaches that bound, and variables are few, the directions become variables too.
+        c = sum_ij Gamma_ij v_i v_j is bounded by a norm of the matrix `gamma` (n x pairs), whose variables are only the joints.
+        If no direction reaches that bound, and there are few variables, the directions become variables too.
         """
         n = self.robot.n
         sphere = directions(n, p, self.seed)
@@ -187,7 +187,7 @@ def _is_real(body: np.ndarray) -> bool:
 
 
 def _at_least_zero(robot: Robot, mu1: Bound) -> Bound:
-    """Return the bound with what physics adds: M = sum J^T G J has no negative eigenvalue where all links are real bodies."""
+    """Return the bound with what physics adds: M = sum J^T G J has no negative eigenvalue if all links are real bodies."""
     if mu1.lower >= 0 or not _has_real_bodies(robot):
         return mu1
     return dataclasses.replace(
@@ -275,8 +275,8 @@ def bounds(
 
     `range` is None (the default) for the robot's limits, with a full turn where there are none, (lo, hi) for all joints, or a
     mapping from joint names to (lo, hi), in rad or m. `tolerance` (1e-6 by default) is the relative gap to reach, and `boxes`
-    (20 000) the budget of each bound: where the gap stays above the tolerance, the boxes ran out, and the attained side is the
-    best of a random search with that `seed` (0), as the bound's `method` says.
+    (20 000) the budget of each bound: if the gap stays above the tolerance, the boxes ran out, and the attained side is the best
+    of a random search with this `seed` (0), as the bound's `method` says.
 
     With slides, `growth` has bounds that hold for every position of them, ||F|| <= sum_k b_k |d^k|; a slide without limits has
     only those. Friction, drives and a load at the tip are left out.

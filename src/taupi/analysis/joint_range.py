@@ -35,7 +35,7 @@ def require_numbers(robot: Any) -> None:
 
 
 def magnitude(robot: Robot) -> float:
-    """Return the size of the robot's numbers, its largest parameter times gravity; what is much smaller is rounding."""
+    """Return the scale of the robot's numbers, its largest parameter times gravity; much smaller values are rounding."""
     values = dict(robot.symbols)
     gravity = [float(v.subs(values)) if is_symbolic(v) else float(v) for v in robot.gravity]
     return float(np.abs(robot.parameters.values).max(initial=0.0)) * max(1.0, *map(abs, gravity))
@@ -67,7 +67,7 @@ def joint_range(robot: Robot, range: RangeLike = None) -> np.ndarray:
 
 
 def _half_period(robot: Robot, k: int) -> float | None:
-    """Return half the period of the robot in coordinate k, None where it has none."""
+    """Return half the period of the robot in coordinate k, None if it has none."""
     joints = [j for j in robot.joints if j.coordinate == k]
     if any(j.prismatic for j in joints):
         return None

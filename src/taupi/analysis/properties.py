@@ -21,7 +21,7 @@ from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.tables import html_table, table
 
-# Two algorithms over doubles differ by some hundred roundings, relative to the largest entry.
+# Two algorithms over doubles differ by about a hundred roundings, relative to the largest entry.
 ROUNDING = 1e-9
 # The forms with which dM/dt - 2C is skew-symmetric; with the textbook's two others only qd^T (dM/dt - 2C) qd vanishes.
 SKEW = ("christoffel", "body")
@@ -130,7 +130,7 @@ class _Samples:
         """Return a check of a difference that should vanish, relative to the largest entry of `scale`, its parts."""
         axes = tuple(range(1, np.ndim(difference)))
         each = np.abs(difference).max(axis=axes, initial=0.0) if axes else np.abs(difference)
-        # What vanishes altogether, up to rounding, is compared with the robot's numbers and not with itself.
+        # A quantity that vanishes entirely, up to rounding, is compared with the robot's numbers and not with itself.
         size = max(float(np.abs(scale).max(initial=0.0)), 1e-3 * magnitude(self.robot))
         worst = int(each.argmax())
         residual = float(each[worst]) / size
@@ -172,7 +172,7 @@ def _passive(s: _Samples) -> list[PropertyCheck]:
 
 
 def _skew(s: _Samples) -> list[PropertyCheck]:
-    """Return the checks that dM/dt - 2C is skew-symmetric; of the textbook's two factors only passivity is expected."""
+    """Return the checks that dM/dt - 2C is skew-symmetric; for the textbook's two factors only passivity is expected."""
     checks, passive = [], {c.name: c for c in _passive(s)}
     for form, c in s.coriolis.items():
         n = s.rate - 2 * c

@@ -18,13 +18,13 @@ from taupi.model.robot import Robot
 
 
 def bound_formulas(robot: Robot, range: RangeLike = None) -> dict[str, Formula]:
-    """Return bounds of `robot` as SymPy formulas of its symbols, by the names that `taupi.bounds` has (equations.md, D20).
+    """Return bounds of `robot` as SymPy formulas of its symbols, by the names used in `taupi.bounds` (equations.md, D20).
 
     "M_1_min" <= ||M||_1 <= "M_1_max", ||c||_1 <= "c_1" ||qd||_1^2, ||g||_1 <= "g_1", ||c||_2 <= "c_2_n2" ||qd||_2^2 with n^2
-    max |Gamma|. Symbols are taken to be positive: lengths, masses, gravity. Each sine and cosine of a sum of angles is put
-    at its largest over the joint `range`, which is that of `taupi.bounds`, each term by itself; so the formulas hold for
-    every arm, and are tight where all terms are largest in one place, as they are on the lecture's arm. `taupi.bounds`
-    tells by numbers.
+    max |Gamma|. Symbols are taken to be positive: lengths, masses, gravity. Each sine and cosine of a sum of angles is replaced
+    by its largest value over the joint `range`, which is that of `taupi.bounds`, each term by itself; so the formulas hold for
+    every arm, and are tight if all terms are largest in one place, as they are on the lecture's arm. `taupi.bounds` gives tight
+    bounds as numbers.
 
     >>> import math, taupi as tp
     >>> limits = tp.closed_form.bound_formulas(tp.load("lecture2r"), (-math.pi / 2, math.pi / 2))
@@ -72,18 +72,18 @@ class _Formulas:
         return self.sympy.factor_terms(self.sympy.expand(self.sympy.Add(*parts)))
 
     def _above(self, entry: Formula) -> Formula:
-        """Return an upper bound of |entry|: the sum of its terms at their largest; both signs are tried where that helps."""
+        """Return an upper bound of |entry|: the sum of its terms at their largest; both signs are tried if that helps."""
         above, below = ([self._term(t, sign)[1] for t in self.sympy.Add.make_args(entry)] for sign in (1, -1))
         return self._largest([self.sympy.Add(*above), self.sympy.Add(*below)])
 
     def _below(self, entry: Formula) -> Formula:
-        """Return a lower bound of |entry|, from its terms at their least; 0 where these may cancel."""
+        """Return a lower bound of |entry|, from its terms at their smallest; 0 if these may cancel."""
         least = self.sympy.expand(self.sympy.Add(*(self._term(t, 1)[0] for t in self.sympy.Add.make_args(entry))))
         positive = all(t.as_coeff_Mul()[0] >= 0 for t in self.sympy.Add.make_args(least))
         return least if positive else self.sympy.Integer(0)
 
     def _term(self, term: Formula, sign: int) -> tuple[Formula, Formula]:
-        """Return sign times a term at its least and at its largest over the box."""
+        """Return sign times a term at its smallest and at its largest over the box."""
         number, rest = term.as_coeff_Mul()
         if number == 0:
             return number, number
@@ -102,7 +102,7 @@ class _Formulas:
         return tuple(self._number(x, number) * symbols for x in ends)
 
     def _number(self, value: float, number: Formula) -> Formula:
-        """Return a factor as it is written: a multiple of the term's own number where that is a simple one."""
+        """Return a factor as it is written: a multiple of the term's own number if that is simple."""
         ratio = value / float(number)
         return number * round(ratio) if abs(ratio - round(ratio)) < 1e-12 else self.sympy.Float(value)
 

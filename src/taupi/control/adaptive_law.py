@@ -47,7 +47,7 @@ class Tracking(Law):
     """
 
     Lambda: Gain = None
-    coordinate: ClassVar[str] = "joint"  # what one of the controlled coordinates is called
+    coordinate: ClassVar[str] = "joint"  # the name of one controlled coordinate in messages
 
     def __post_init__(self) -> None:
         require_motors(self.robot, "A control law")
@@ -65,9 +65,9 @@ class Damped(Tracking):
     """A law with the damping -K s.
 
     Attributes:
-        K: Damping of s, N m s/rad or N s/m, positive: a number, one per joint (n,), or a symmetric matrix (n, n); by default what
-            the robot's inertias suggest: s dies at 60/s, or slower where a light direction of the arm would be faster than a
-            loop at 1 kHz holds.
+        K: Damping of s, N m s/rad or N s/m, positive: a number, one per joint (n,), or a symmetric matrix (n, n); by default
+            derived from the robot's inertias: s decays at 60/s, or slower if a light direction of the arm would otherwise be too
+            fast for a loop at 1 kHz.
     """
 
     K: Gain = None
@@ -92,8 +92,8 @@ class AdaptiveLaw(Tracking):
     Attributes:
         Gamma_inv: Gain of the adaptation, 0 or more: a number, one per parameter (p,), or a matrix (p, p); by default in
             proportion to the squares of the parameters' sizes within a group (mass, first moments, inertias, a term) of a link,
-            such that no group stays behind, as fast as a loop at 1 kHz still holds.
-        terms: Joint terms that are estimated beside the links, such as "viscous"; by default none.
+            such that no group lags behind, and as fast as a loop at 1 kHz can follow.
+        terms: Joint terms that are estimated in addition to the links, such as "viscous"; by default none.
         adapt: Which parameters are adapted: names or patterns such as ("forearm.m", "*.viscous"), or "base" for the base
             parameters; the rest is held at the robot's values. By default all are.
         modifications: One or several of `DeadZone`, `SigmaModification`, `Projection`; by default none.
@@ -112,7 +112,7 @@ class AdaptiveLaw(Tracking):
         chosen = self._default_adaptation() if self.Gamma_inv is None else self.Gamma_inv
         object.__setattr__(self, "Gamma_inv", gain("Gamma_inv", chosen, len(parameters), "parameter", zero=True))
         object.__setattr__(self, "modifications", modifications)
-        for m in modifications:  # a box or a centre of the wrong size is refused now, not in the loop
+        for m in modifications:  # a box or a centre of the wrong size is refused here, not in the loop
             m.rate(SX.zeros(len(parameters)), SX.zeros(len(parameters)), self.Gamma_inv, parameters)
 
     def _default_adaptation(self) -> np.ndarray:
@@ -146,7 +146,7 @@ class AdaptiveLaw(Tracking):
         return rate
 
     def settled(self, pi_hat: Vector) -> Vector:
-        """Return the estimate `pi_hat` after a step, as the modifications want it."""
+        """Return the estimate `pi_hat` after a step, as changed by the modifications."""
         for m in self.modifications:
             pi_hat = m.settle(pi_hat, self.parameters)
         return pi_hat
@@ -173,7 +173,7 @@ class AdaptiveLaw(Tracking):
         """Return V = s^T H s / 2 + distance with dV/dt = -damping(s) - s^T (eta(qd) - eta(qrd)) (Kubozono et al., eqs. 36, 37).
 
         `truth` is the plant, `signals` are what the law sees; `damping` is a function of s, `distance` that of the estimate from
-        the truth; eta is the plant's friction, which adds damping of its own.
+        the truth; eta is the plant's friction, which adds its own damping.
         """
         qrd, _, s = signals.reference(self.Lambda)
         kinetic = cs.dot(s, truth.mass @ s) / 2

@@ -1,10 +1,10 @@
-"""What an adaptive law has learnt of a payload: the mass whose torque is nearest to that of its estimate beyond the bare arm.
+"""What an adaptive law has learnt of a payload: the mass whose torque best matches the estimate's torque beyond the bare arm's.
 
 With d = pi_hat - pi of the bare arm and l the parameters that one kilogram of the payload adds,
 
     mass = argmin_m sum_k ||Y_k (d - m l)||^2 = l^T G d / (l^T G l),   G = sum_k Y_k^T Y_k
 
-over states k of the run. So directions of the estimate that the motion does not show do not count: no law learns them.
+over states k of the run. So directions of the estimate that the motion does not excite do not count: no law learns them.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from taupi.regressors.classical import regressor
 from taupi.simulation.plants.plant import ArmPlant, Payload
 from taupi.simulation.run import Run
 
-STATES = 400  # of the run, evenly spread, over which torques are compared
+STATES = 400  # samples of the run, evenly spread, over which torques are compared
 
 
 def carried_payload(plant: ArmPlant) -> Payload | None:
-    """Return the last payload that a plant carries, None where it carries none, or some on one link and some on another."""
+    """Return the last payload that a plant carries, None if it carries none, or if several links carry some."""
     carried = [payload for _, payload in plant.payloads if payload is not None]
     return carried[-1] if carried and len(plant.loads) == 1 else None
 
@@ -34,7 +34,7 @@ def true_mass(plant: ArmPlant, time: np.ndarray) -> np.ndarray:
 
 
 def estimated_mass(run: Run, choice: ParameterChoice, payload: Payload) -> np.ndarray | None:
-    """Return the mass of a payload that the estimate of a run amounts to, (N,) in kg; None where no torque shows it."""
+    """Return the mass of a payload that the estimate of a run amounts to, (N,) in kg; None if no torque depends on it."""
     if run.parameters is None:
         return None
     robot, names = choice.robot, choice.full.names

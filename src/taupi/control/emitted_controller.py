@@ -1,4 +1,4 @@
-"""A control law as C for a real-time loop: a struct with its state, a step, a page on it, and a harness that tests it."""
+"""A control law as C for a real-time loop: a struct with its state, a step, a README, and a harness that tests it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def emit_controller(
 
     `language` "c": a struct with the law's state, `<name>_init` and `<name>_update(c, q, qd, q_des, qd_des, qdd_des, dt, tau)`,
     the pure step behind it (`law.step_program()`), a README.md and a harness that compares 20 steps with Python's. Other
-    languages of `emit` get that step alone. `name` is that of functions and files, by default the law's. `force` overwrites files
-    that are there.
+    languages of `emit` get only that step. `name` is the name of functions and files, by default the law's. `force` overwrites
+    existing files.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -78,7 +78,7 @@ def _described(law: Law) -> list[str]:
 
 
 def _start(law: Law) -> np.ndarray:
-    """Return the state that the controller starts with: the robot's parameters, made real where the law needs it."""
+    """Return the state that the controller starts with: the robot's parameters, made physical if the law needs it."""
     real = getattr(law, "real", None)
     return law.init(real(None) if real is not None else None).vector
 

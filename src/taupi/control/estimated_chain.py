@@ -1,4 +1,4 @@
-"""A robot over SX whose parameters are an estimate: what lets a recursion of the dynamics serve a law as it is."""
+"""A robot over SX whose parameters are an estimate: it lets a law use a recursion of the dynamics unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What laws without adaptation share: a model that is used as it is given, and gains Kp and Kd."""
+"""What laws without adaptation share: a model that never changes, and gains Kp and Kd."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from taupi.dynamics.types import SX, Vector
 
 @dataclass(frozen=True, eq=False)
 class FixedLaw(Law):
-    """A law whose parameters stay what they are: d pi/dt = 0.
+    """A law whose parameters never change: d pi/dt = 0.
 
     Attributes:
         Kp: Gain of the position error, positive: a number, one per joint (n,), or a matrix (n, n).

@@ -19,21 +19,22 @@ from taupi.model.robot import Joint, Robot
 
 # A number, one per joint (or parameter), or a matrix; None for the default. Kept as a diagonal (size,) or a matrix.
 Gain: TypeAlias = Any
-# Relative to the largest entry: how far a matrix may be from its transpose.
+# How far a matrix may be from its transpose, relative to its largest entry.
 SYMMETRIC = 1e-9
 # The smallest size that a parameter is taken to have when its gain is chosen, by its kind.
 FLOORS = dict.fromkeys(MASS, 0.1) | dict.fromkeys(MOMENT, 1e-2) | dict.fromkeys(INERTIA, 1e-4)
 TERM_FLOOR = 1e-2
-STATES = 64  # random states in which inertias are looked at
+STATES = 64  # random states in which inertias are evaluated
 BANDWIDTH = 5.0  # rad/s: the default Lambda, and that of linear laws
-# 1/s: s dies at the first, twelve times as fast as q follows, or slower where a light direction of the arm would be faster than
-# the second, which a loop at 1 kHz still holds. Tried on the built-in arms at 1 kHz and 500 Hz, with exact states and with
-# encoders of 20 000 counts behind a filter of 100 Hz: more follows little better, and makes the torque of the latter rough.
+# 1/s: s decays at the first, twelve times as fast as q follows, or slower if a light direction of the arm would be faster than
+# the second, which a loop at 1 kHz can still follow. Tried on the built-in arms at 1 kHz and 500 Hz, with exact states and with
+# encoders of 20 000 counts followed by a filter of 100 Hz: higher gains improve tracking little, and make the torque of the
+# latter rough.
 DAMPING, FASTEST = 60.0, 400.0
 # rad/s: in the random motions no direction of the estimate answers faster. A sixteenth of a loop at 1 kHz: references that
-# are ten times as quick, and velocities by differences of encoders, then still leave a loop that holds.
+# are ten times as quick, and velocities by differences of encoders, then still leave the loop stable.
 PACE = 60.0
-UNSEEN = 1e-9  # of the stiffness of the stiffest part: what a part that no motion shows stays below
+UNSEEN = 1e-9  # of the stiffness of the stiffest part: the limit for a part that no motion excites
 # How far groups of parameters, and not links as wholes, learn alike. Tried on six arms with seven motions each: 0 leaves the
 # inertias of light links behind, 1 leaves the loop less room for quick motions, and 3/4 has the smallest errors in the end.
 BY_GROUP = 0.75
@@ -45,8 +46,8 @@ def gain(
 ) -> np.ndarray:
     """Return a gain as its diagonal (size,) or as a matrix (size, size).
 
-    What is not positive is refused, or with `zero` what is negative, and a matrix that is not `symmetric`. `name` and `per`, what
-    there is one entry for, are for the message.
+    A gain that is not positive, or with `zero` one that is negative, is refused, and so is a matrix that is not `symmetric`.
+    `name` and `per`, what each entry belongs to, are for the message.
     """
     expected = (
         f"expected {'0 or more' if zero else 'positive'}: a number, one per {per} ({size}), or a {size} x {size} matrix"
@@ -102,13 +103,13 @@ class Typical:
 
 @lru_cache(maxsize=64)
 def typical(robot: Robot) -> Typical:
-    """Return a robot in random states within its limits: what default gains are scaled by."""
+    """Return a robot in random states within its limits, by which default gains are scaled."""
     rng = np.random.default_rng(0)
     spans = [_span(joint) for joint in robot.driving_joints]
     q = rng.uniform([s[0] for s in spans], [s[1] for s in spans], (STATES, robot.n))
     qd, qdd = (rng.uniform(-size, size, q.shape) for size in (SPEEDS, ACCELERATIONS))
     M = mass_matrix(robot).compile("numpy")(q)
-    floor = 1e-9 * np.trace(M, axis1=-2, axis2=-1)[:, None, None] + 1e-12  # a joint may move nothing
+    floor = 1e-9 * np.trace(M, axis1=-2, axis2=-1)[:, None, None] + 1e-12  # a joint may move no mass
     return Typical(M, np.linalg.inv(M + floor * np.eye(robot.n)), (q, qd, qdd))
 
 
@@ -130,8 +131,8 @@ def default_damping(robot: Robot) -> np.ndarray:
     """Return K_i = min(60/s max M_ii, c m_i), m_i the least inertia 1 / (M^-1)_ii that joint i has while all others are free.
 
     c is such that no eigenvalue of M^-1 K is above 400/s. An arm has directions that are much lighter than its diagonal says:
-    two joints of a wrist whose axes come in line turn next to nothing against each other. Scaled by max M_ii, such a direction
-    would hold back all joints; scaled by m_i, each joint has what its own lightest direction allows.
+    two joints of a wrist whose axes align turn next to nothing against each other. Scaled by max M_ii, such a direction would
+    limit all joints; scaled by m_i, each joint has what its own lightest direction allows.
     """
     inverse_mass = typical(robot).inverse
     lightest = 1 / np.diagonal(inverse_mass, axis1=-2, axis2=-1).max(0)
@@ -145,10 +146,10 @@ def default_adaptation(
     """Return the diagonal of Gamma^-1 = kappa scale^2 / (k_group^(3/4) k_link^(1/4)).
 
     scale is the largest entry of the parameter's group (mass, first moment, inertia, a term) in its link, with a floor. k_group
-    and k_link are the stiffness M^-1 Y scale^2 Y^T that the group, and the link, alone add at most in random motions. Without
-    them the light links of a wrist, whose inertia is small, would hold back all others; and within a link gravity, which shows
-    the first moments, would hold back the inertias: those of a PUMA's hand would be learnt 1600 times slower, and their error be
-    all that is left. kappa is such that the stiffness of all stays below pace^2; `columns` are those of Y (k, n, p).
+    and k_link are the stiffness M^-1 Y scale^2 Y^T that the group alone, or the link alone, adds at most in random motions.
+    Without them the light links of a wrist, whose inertia is small, would slow down all others; and within a link gravity, which
+    excites the first moments, would slow down the inertias: those of a PUMA's hand would be learnt 1600 times slower, and would
+    be the only remaining error. kappa is such that the stiffness of all stays below pace^2; `columns` are those of Y (k, n, p).
     """
     weights = scales(parameters) ** 2
     if columns is None or not columns.size:
@@ -160,10 +161,10 @@ def default_adaptation(
 
 
 def _alone(robot: Robot, columns: np.ndarray, weights: np.ndarray, keys: Sequence[Any]) -> np.ndarray:
-    """Return for each parameter the stiffness that those with the same key alone add at most."""
+    """Return for each parameter the largest stiffness that the parameters with the same key add by themselves."""
     alone = {key: _stiffness(robot, columns, np.where([k == key for k in keys], weights, 0.0)) for key in set(keys)}
     most = max(alone.values())
-    # What no motion shows, such as a link that stands still, would have any weight: it has that of the stiffest.
+    # What no motion excites, such as a link that stands still, could have any weight: it gets that of the stiffest.
     return np.array([alone[key] if alone[key] > UNSEEN * most else most for key in keys])
 
 

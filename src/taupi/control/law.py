@@ -1,4 +1,4 @@
-"""What every control law is: frozen settings, a program of its torque and adaptation, and a state with a step."""
+"""The base of every control law: frozen settings, a program of its torque and adaptation, and a state with a step."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class LawState:
 
     @property
     def vector(self) -> np.ndarray:
-        """Both in one, as `law.program()` takes them."""
+        """Both in one array, as `law.program()` takes them."""
         return np.concatenate([self.parameters, self.memory], axis=-1) if self.memory.size else self.parameters
 
 
 @dataclass(frozen=True)
 class Signals:
-    """What a law sees, as SX: the motion, and the motion that is wanted (of the joints, or of a task)."""
+    """What a law sees, as SX: the motion, and the desired motion (of the joints, or of a task)."""
 
     q: Vector
     qd: Vector
@@ -92,7 +92,7 @@ class Law:
         super().__init_subclass__()
         cls.__doc__ = _with_shared_settings(cls)
 
-    # What a law says of itself ------------------------------------------------------------------------------------
+    # What each law defines ----------------------------------------------------------------------------------------
 
     def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
         """Return tau and dx/dt over SX.
@@ -117,10 +117,10 @@ class Law:
         raise NotImplementedError
 
     def memory(self) -> np.ndarray:
-        """Return what the law integrates beside its estimate, at the start."""
+        """Return the initial value of what the law integrates in addition to its estimate."""
         return _NOTHING
 
-    # What people use ----------------------------------------------------------------------------------------------
+    # What users call ----------------------------------------------------------------------------------------------
 
     @property
     def parameters(self) -> Parameters:
@@ -135,7 +135,7 @@ class Law:
     def program(self) -> Program:
         """Return tau (n,) and dpi (p,) of (q, qd, q_des, qd_des, qdd_des, pi_hat), traced once.
 
-        A law with a memory has it behind the estimate, in pi_hat and in dpi.
+        A law with a memory has it after the estimate, in pi_hat and in dpi.
         """
         return self._both
 
@@ -154,7 +154,7 @@ class Law:
     ) -> np.ndarray:
         """Return tau (..., n), N m or N.
 
-        `q`, `qd` are the motion, `q_des`, `qd_des`, `qdd_des` the one that is wanted, (..., n) in rad or m and seconds;
+        `q`, `qd` are the motion, `q_des`, `qd_des`, `qdd_des` the desired motion, (..., n) in rad or m and seconds;
         `parameters` is the estimate (..., p), by default the robot's own.
         """
         result: np.ndarray = self._torque(q, qd, q_des, qd_des, qdd_des, self._vector(parameters))
@@ -213,7 +213,7 @@ class Law:
         return tau, LawState(vector[..., :p], vector[..., p:])
 
     def _vector(self, parameters: ArrayLike | None) -> np.ndarray:
-        """Return an estimate with the memory behind it, as the programs take it."""
+        """Return an estimate followed by the memory, as the programs take it."""
         if parameters is None:
             parameters = self.parameters.values
         vector = np.asarray(parameters, dtype=float)
@@ -239,7 +239,7 @@ class Law:
         return [*joints, *self.wanted_ports(), Port("pi_hat", (self.size,), self.parameters.names, "one per parameter")]
 
     def wanted_ports(self) -> list[Port]:
-        """Return the inputs that say which motion is wanted."""
+        """Return the inputs that state the desired motion."""
         return [joint_port(self.robot, name) for name in self.wanted]
 
     def _traced(
@@ -283,9 +283,9 @@ class Law:
 
 
 def _surely_finite(value: ArrayLike) -> bool:
-    """Return whether a vector is finite, by the sum of its entries: a tenth of the time of looking at each in NumPy.
+    """Return whether a vector is finite, by the sum of its entries: a tenth of the time that NumPy takes to check each.
 
-    False says nothing: the sum of large numbers overflows, and what is not a vector of doubles is not looked at.
+    False is not conclusive: the sum of large numbers overflows, and what is not a vector of doubles is not examined.
     """
     return type(value) is np.ndarray and value.ndim == 1 and value.dtype == float and math.isfinite(sum(value.tolist()))
 

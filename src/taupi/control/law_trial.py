@@ -1,4 +1,4 @@
-"""A law on trial: a run beside the law and the plant that made it, with s, V, the true parameters, and remarks."""
+"""A law on trial: a run with the law and the plant that made it, and with s, V, the true parameters, and remarks."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from taupi.simulation.run import Run
 # Of V at the start: a law that is sampled a thousand times a second lets V rise by less than this. With the default gains, from
 # 0.3 of the parameters, by 8.5e-4 on a UR5, 1.4e-4 on a Panda and 3.8e-5 on a PUMA 560.
 SAMPLED = 1e-3
-FAR = 5.0  # times gamma: a V_1 at the start by which an estimate of bodies may go astray
+FAR = 5.0  # times gamma: a V_1 at the start that may lead an estimate of bodies astray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial:
     """A `run`, the `law` that controlled it and the `plant` that was controlled; `name` is by default the law's.
 
-    `held`, if any, is the run of the same law with its estimate held at the start, beside which learning shows.
+    `held`, if any, is the run of the same law with its estimate held at the start, for comparison.
 
     What follows from the three: s = qd - qrd, V with its rates, the true values of the law's parameters, remarks.
 
@@ -47,7 +47,7 @@ class Trial:
     """
 
     run: Run
-    law: ControllerLike = None  # a Law, or whatever else controlled
+    law: ControllerLike = None  # a Law, or another controller
     plant: Any = None  # an ArmPlant, or another
     name: str = ""
     held: Run | None = None
@@ -73,7 +73,7 @@ class Trial:
 
     @cached_property
     def tracking_error(self) -> np.ndarray | None:
-        """What is followed less what is wanted, (N, n) of the joints or (N, m) of the law's task; None without a reference."""
+        """Actual minus desired motion, (N, n) of the joints or (N, m) of the law's task; None without a reference."""
         if self.tracks:
             return self.run.error
         task, robot = getattr(self.law, "task", None), self.robot
@@ -84,7 +84,7 @@ class Trial:
 
     @cached_property
     def s(self) -> np.ndarray | None:
-        """The combined error qd - qd_des + Lambda (q - q_des), (N, n); None where the law has none in joints."""
+        """The combined error qd - qd_des + Lambda (q - q_des), (N, n); None if the law has none in joint coordinates."""
         gain = getattr(self.law, "Lambda", None)
         if gain is None or not self.tracks or self.run.reference is None or len(gain) != self.run.n:
             return None
@@ -114,7 +114,7 @@ class Trial:
 
     @cached_property
     def truth(self) -> np.ndarray | None:
-        """The true values of the law's parameters, (p,) or (N, p); None where law or plant are not known."""
+        """The true values of the law's parameters, (p,) or (N, p); None if law or plant are not known."""
         if self._true is None or not isinstance(self.law, Law) or self.robot is None:
             return None
         choice = self.law.choice()
@@ -128,7 +128,7 @@ class Trial:
 
     @cached_property
     def lyapunov(self) -> LyapunovRecord | None:
-        """V and its rates along the run with the plant's own parameters; None where they cannot be known, as of elastic joints.
+        """V and its rates along the run with the plant's own parameters; None if they cannot be known, as for elastic joints.
 
         The rates of a law that remembers more than its estimate need that memory, which a run does not keep: they are NaN.
         """
@@ -149,9 +149,9 @@ class Trial:
 
     @cached_property
     def carried(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The mass of the payload in kg, (true, estimated), (N,) each; None where the plant has none, or the law no estimate.
+        """The mass of the payload in kg, (true, estimated), (N,) each; None if the plant has none, or the law no estimate.
 
-        The estimated mass is the one whose torque along the run is nearest to that of the estimate beyond the bare arm.
+        The estimated mass is the one whose torque along the run best matches the estimate's torque beyond the bare arm's.
         """
         if not isinstance(self.plant, ArmPlant) or not isinstance(self.law, Law) or not hasattr(self.law, "Gamma_inv"):
             return None
@@ -163,13 +163,13 @@ class Trial:
 
     @property
     def effort_limits(self) -> np.ndarray | None:
-        """The largest torques that the robot's description states, (n,), infinite where it states none; None where none is."""
+        """The largest torques that the robot's description states, (n,), infinite where it states none; None if it has none."""
         if self.robot is None or self.robot.n != self.run.n:
             return None
         efforts = [j.limits.effort for j in self.robot.driving_joints]
-        return np.array([e or np.inf for e in efforts]) if any(efforts) else None  # 0 says that nobody filled it in
+        return np.array([e or np.inf for e in efforts]) if any(efforts) else None  # 0 means that it was never filled in
 
-    # What there is to say -------------------------------------------------------------------------------------------
+    # Remarks --------------------------------------------------------------------------------------------------------
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
@@ -183,10 +183,10 @@ class Trial:
             return []
         share = (np.abs(self.run.tau_command) > limits * (1 + 1e-12)).mean(axis=0)
         cut = [f"{n} {part:.0%} of the time" for n, part in zip(self.run.names, share, strict=True) if part]
-        return [f"The torque is cut at its limit: {', '.join(cut)}. Lower gains, or a slower motion."] if cut else []
+        return [f"The torque is cut at its limit: {', '.join(cut)}. Use lower gains or a slower motion."] if cut else []
 
     def _beyond_effort(self) -> list[str]:
-        """Return a remark where the arm had torques that its description does not allow."""
+        """Return a remark if the arm had torques that its description does not allow."""
         if self.effort_limits is None or not len(self.run):
             return []
         largest = np.abs(self.run.tau).max(axis=0)
@@ -204,7 +204,7 @@ class Trial:
         ]
 
     def _far(self) -> list[str]:
-        """Return a remark where the geometry of bodies would stretch an estimate: gamma far below V_1 at the start."""
+        """Return a remark if the geometry of bodies would stretch an estimate: gamma far below V_1 at the start."""
         if not isinstance(self.law, NaturalAdaptation) or self.s is None or self.robot is None:
             return []
         s, M = self.s[0], mass_matrix(self.robot).compile("numpy")(self.run.q[0])
@@ -213,7 +213,7 @@ class Trial:
             return []
         return [
             f"gamma is {gamma:.2g} J, far below V_1 = {kinetic:.2g} J at the start: the estimate may grow by as much as "
-            f"exp({kinetic / gamma:.0f}) on its way. Start nearer to the reference, or give gamma={kinetic:.2g}."
+            f"exp({kinetic / gamma:.0f}). Start nearer to the reference, or give gamma={kinetic:.2g}."
         ]
 
     def _claims(self) -> list[str]:
@@ -253,7 +253,7 @@ class Trial:
         return () if same else ("the law does not learn, and its parameters are not the plant's",)
 
     def summary(self) -> dict[str, Any]:
-        """Return what the run showed as plain numbers: tracking, torque and, where it is known, V."""
+        """Return the results of the run as plain numbers: tracking, torque and, if it is known, V."""
         data: dict[str, Any] = {"law": self.name, "complete": self.run.complete, "seconds": 0.0, "largest_torque": 0.0}
         if not len(self.run):
             return data

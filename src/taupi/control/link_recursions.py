@@ -36,7 +36,7 @@ def momentum_columns(x: Vector) -> Matrix:
 
 
 def adjoints(chain: Chain, q: Vector) -> list[Matrix]:
-    """Return Ad(T_ip) of every link: what carries a twist from its parent."""
+    """Return Ad(T_ip) of every link, which carries a twist from its parent."""
     joints = chain.spread(q)
     return [adjoint(*inverse(*chain.placement(i, joints[i]))) for i in range(chain.links)]
 
@@ -74,7 +74,7 @@ def niemeyer_columns(motion: PolarisedMotion) -> Matrix:
     """Return y_i, 6 x 10, moment before force (Kubozono et al., eq. 41, with gravity).
 
     y_i a_i = I_i (vd_ri - g) + (v_i x I_i v_ri + v_ri x I_i v_i + I_i (v_ri x v_i)) / 2.
-    The half-sum is the polarised form of the velocity terms, which is how the motion comes here.
+    The half-sum is the polarised form of the velocity terms, the form in which the motion is given here.
     """
     force, moment = wrench_columns(motion)
     return cs.vertcat(moment, force)

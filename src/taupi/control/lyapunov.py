@@ -1,4 +1,4 @@
-"""Lyapunov functions of laws as programs: V, and its claimed rate beside the true one; a check of a recorded run."""
+"""Lyapunov functions of laws as programs: V, its claimed rate and its true rate; a check of a recorded run."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from taupi.model.body import smallest_eigenvalue
 from taupi.model.parameters import Parameters
 from taupi.program.program import Constants, Port, Program, trace
 
-# V from sampled states has the rounding of its sums; and numerical integration of the run itself moves V by this much.
+# V from sampled states has the rounding of its sums, and the numerical integration of the run itself changes V by this much.
 RISE = 1e-6
-NOTHING = 1e-9  # of the largest V: a start so small that a rise cannot be put in relation to it
+NOTHING = 1e-9  # of the largest V: a V at the start so small that a rise cannot be related to it
 
 
 def plant_parameters(law: Law, terms: TermsLike | None = None) -> Parameters:
@@ -90,9 +90,9 @@ def _truth(law: Law, constants: Constants, q: Vector, pi: Vector, plant: Paramet
 class LyapunovRecord:
     """V along a run, and its rate in three ways; (N,) each, over `time` in s.
 
-    `V_1` is the part of `V` without parameters; `claimed` is dV/dt as the proof has it, `rate` as the chain rule gives it,
-    `numerical` by differences of V. `reasons` are why they may differ. `changes` are the rows at which the plant became another
-    one, and V with it: such jumps do not count as rises.
+    `V_1` is the part of `V` without parameters; `claimed` is dV/dt as in the proof, `rate` by the chain rule, `numerical` by
+    differences of V. `reasons` are why they may differ. `changes` are the rows at which the plant changed, and V with it: such
+    jumps do not count as rises.
     """
 
     time: np.ndarray
@@ -106,9 +106,9 @@ class LyapunovRecord:
 
     @property
     def largest_rise(self) -> float:
-        """The largest rise of V from one sample to the next, relative to V at the start, the largest after a change.
+        """The largest rise of V from one sample to the next, relative to its largest value at the start or after a change.
 
-        Where V starts at nothing, the estimate being right and the arm on its way, it is relative to the largest V.
+        If V starts at almost zero, because the estimate is right and the arm on its path, it is relative to the largest V.
         """
         steps = np.delete(np.diff(self.V), [k - 1 for k in self.changes])
         start, most = max(float(self.V[k]) for k in (0, *self.changes)), float(np.max(self.V))
@@ -137,7 +137,7 @@ def check_lyapunov(
     plant: ArrayLike | None = None,
     terms: TermsLike | None = None,
 ) -> LyapunovRecord:
-    """Return V and its rates along a run of a `law`, and warn where V rises though it must not, with the likely reasons.
+    """Return V and its rates along a run of a `law`, and warn if V rises although it must not, with the likely reasons.
 
     `time` is (N,) in s; `q`, `qd`, `q_des`, `qd_des` and `qdd_des` are (N, n); `parameters` are the estimates (N, p) (or with
     the law's memory), `plant` are the true parameters, ten per link and those of the plant's `terms`: each by default the
@@ -168,7 +168,7 @@ def lyapunov_record(
 ) -> LyapunovRecord:
     """Return V and its rates along a run without a warning; `wanted` is q_des, qd_des, qdd_des.
 
-    `plant` is (p,), or (N, p) of a plant that changes on the way: it picks something up.
+    `plant` is (p,), or (N, p) for a plant that changes during the run, by picking something up.
     """
     actual = plant_parameters(law, terms)
     pi = actual.values if plant is None else np.asarray(plant, dtype=float)
@@ -180,7 +180,7 @@ def lyapunov_record(
             Argument("plant"), f" has shape {pi.shape}, expected ({len(actual)},): ten per link and the terms."
         )
     changes = tuple((np.flatnonzero((np.diff(pi, axis=0) != 0).any(axis=1)) + 1).tolist()) if pi.ndim == 2 else ()
-    estimate = Law.init(law, parameters).vector  # as it is: a run that diverged may hold what no law would start from
+    estimate = Law.init(law, parameters).vector  # unchecked: a run that diverged may hold any values
     V, V_1, claimed, rate = lyapunov(law, terms)(q, qd, *wanted, estimate, pi)
     V = np.broadcast_to(V, t.shape)
     reasons = _reasons(law, pi if pi.ndim == 1 else pi[-1], actual, claimed, rate)
@@ -192,7 +192,7 @@ def lyapunov_record(
 
 
 def _reasons(law: Law, pi: np.ndarray, plant: Parameters, claimed: np.ndarray, rate: np.ndarray) -> tuple[str, ...]:
-    """Return why dV/dt may differ from the claim, as far as the law and the plant can tell."""
+    """Return why dV/dt may differ from the claim, as far as the law and the plant show it."""
     result = [m.breaks for m in getattr(law, "modifications", ()) if m.breaks]
     missing = [n for n in plant.names if n not in law.choice().full.names]
     if missing:
@@ -227,7 +227,7 @@ def convergence_rate(law: Law, ranges: RangeLike = None, tolerance: float = 1e-3
     K = getattr(law, "K", None)
     if not isinstance(K, np.ndarray) or len(K) != law.robot.n:
         raise TaupiError(
-            f"{type(law).__name__} has no damping K of s: a rate is known for SlotineLi and its kin, and Walker."
+            f"{type(law).__name__} has no damping K of s: a rate is known for SlotineLi and related laws, and for Walker."
         )
     of_terms = float(np.max(_term_inertia(law), initial=0.0))
     h = bounds(law.robot, ranges, tolerance, boxes)["mu2"].value + of_terms

@@ -1,4 +1,4 @@
-"""Changes of an adaptation that keep it sane when the world is not ideal: projection, sigma-modification, dead zone."""
+"""Changes of an adaptation that keep it well-behaved under noise and disturbances: projection, sigma-modification, dead zone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Entries = ArrayLike | Mapping[str, float] | None  # a number, one per parameter,
 class Modification:
     """A change of an adaptation; each part does nothing unless a class says otherwise. Over SX."""
 
-    breaks = ""  # why dV/dt is not what the plain law claims, where it is not
+    breaks = ""  # why dV/dt may differ from what the plain law claims
 
     def error(self, s: Vector) -> Vector:
         """Return the error that the estimate learns from, instead of `s`."""
@@ -79,7 +79,7 @@ class Projection(Modification):
     """Keep the estimate in a box: an entry at its bound moves inwards only (Slotine & Li 1991, 8.7).
 
     `lower` and `upper` are a number, one per parameter (p,), or numbers by name or pattern, {"*.m": 0.1}; what is not named
-    has no bound. V still falls at least as fast as without, where the box holds the true parameters.
+    has no bound. V still falls at least as fast as without it, if the box contains the true parameters.
     """
 
     lower: Entries = None
@@ -117,7 +117,7 @@ class Projection(Modification):
 
 
 def _entries(name: str, entries: Entries, parameters: Parameters, default: ArrayLike) -> np.ndarray:
-    """Return one number per parameter from numbers, or from numbers by name or pattern; `default` where there is none."""
+    """Return one number per parameter from numbers, or from numbers by name or pattern; `default` if there is none."""
     result = np.broadcast_to(np.asarray(default, dtype=float), (len(parameters),)).copy()
     if entries is None:
         return result

@@ -30,10 +30,10 @@ class ParameterChoice:
     parameters: Parameters
     places: tuple[int, ...]
     full: Parameters
-    projection: np.ndarray | None = None  # B of base parameters, where these were chosen
+    projection: np.ndarray | None = None  # B of the base parameters, if these were chosen
 
     def expand(self, chain: Chain, pi_hat: Vector) -> Vector:
-        """Return the full vector over SX: the estimate in its places, the robot's values elsewhere (0 beside a base)."""
+        """Return the full vector over SX: the estimate in its places, the robot's values elsewhere (0 for base parameters)."""
         if self.projection is not None:
             pi = SX.zeros(len(self.full))
         else:

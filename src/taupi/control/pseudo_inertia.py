@@ -56,7 +56,7 @@ def lower_solve(c: Matrix, b: Matrix) -> Matrix:
 
 
 def log_divergence(true: Vector, estimate: Vector) -> Expression:
-    """Return D = log(|P_hat| / |P|) + tr(P_hat^-1 P) - 4, zero where both are the same body and positive elsewhere."""
+    """Return D = log(|P_hat| / |P|) + tr(P_hat^-1 P) - 4, zero if both are the same body and positive otherwise."""
     c, c_hat = cholesky(pseudo(true)), cholesky(pseudo(estimate))
     logs = sum(cs.log(c_hat[k, k]) - cs.log(c[k, k]) for k in range(4))
     root = lower_solve(c_hat, c)
@@ -66,7 +66,7 @@ def log_divergence(true: Vector, estimate: Vector) -> Expression:
 def exponential_step(body: Vector, rate: Vector, dt: Expression) -> Vector:
     """Return the body after dt along the geodesic P(dt) = C exp(dt C^-1 dP/dt C^-T) C^T, P = C C^T, no further than LONGEST.
 
-    It is positive definite for every dt, and does not overflow where an adaptation is much faster than dt.
+    It is positive definite for every dt, and does not overflow if an adaptation is much faster than dt.
     """
     c = cholesky(pseudo(body))
     half = lower_solve(c, pseudo(rate))

@@ -121,7 +121,8 @@ def spatial_dynamics(robot: Robot) -> Program:
     """Return H, C, G and N = dH/dt - 2C of (q, qd) for a `robot`, by stacked matrices (Kubozono et al., eqs. 11-15).
 
     H = J_t I J, C = J_t [I V_s + (C_1 - C_2 - C_3) J / 2], G = -J_t I g, N = J_t C_2 J + dJ_t/dt I J - J_t I dJ/dt, skew. C
-    is the Christoffel matrix. This is slower than `mass_matrix` and `coriolis_matrix`, and another route to the same.
+    is the Christoffel matrix. This is slower than `mass_matrix` and `coriolis_matrix`, but an independent route to the same
+    result.
 
     >>> import taupi as tp
     >>> arm, q, qd = tp.load("puma560"), [0.1] * 6, [0.2] * 6

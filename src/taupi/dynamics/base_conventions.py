@@ -16,7 +16,7 @@ from taupi.program.program import Port, Program
 
 @dataclass(frozen=True)
 class BaseConvention:
-    """A library's order and axes of a floating base.
+    """A library's order and axes for the state of a floating base.
 
     `quaternion` says where its scalar is, "last" or "first". `linear_first` says whether linear velocities and forces come
     before angular velocities and moments, `linear_axes` and `angular_axes` whether they are in "body" or "world" axes.
@@ -77,7 +77,7 @@ def _theirs(convention: BaseConvention, angular: Vector, linear: Vector) -> Vect
 
 
 def _positions(chain: Chain, q: Vector, convention: BaseConvention, to_taupi: bool) -> Vector:
-    """Return positions with the scalars of all quaternions, of ball joints too, where they belong."""
+    """Return positions with the scalars of all quaternions, including those of ball joints, where they belong."""
     if convention.quaternion == "last":
         return q
     moved = cs.vertsplit(q)
@@ -90,7 +90,7 @@ def _positions(chain: Chain, q: Vector, convention: BaseConvention, to_taupi: bo
 
 @builder
 def from_base(robot: Robot, convention: str) -> Program:
-    """Return a program that takes (q, qd, qdd, tau) of a floating `robot` as another library writes them, and gives ours.
+    """Return a program that takes (q, qd, qdd, tau) of a floating `robot` as another library writes them, and returns ours.
 
     `convention` is "pinocchio", "mujoco", "idyntree" (its mixed representation, with a quaternion x y z w for the pose) or
     "taupi". Only the base and the quaternions of ball joints differ: joints keep their order. Accelerations are the derivatives
@@ -126,7 +126,7 @@ def from_base(robot: Robot, convention: str) -> Program:
 
 @builder
 def to_base(robot: Robot, convention: str) -> Program:
-    """Return a program that takes our (q, qd, qdd, tau) of a floating `robot` and gives them as another library writes them.
+    """Return a program that takes our (q, qd, qdd, tau) of a floating `robot` and returns them as another library writes them.
 
     It is the inverse of `from_base`; `convention` is the same.
 

@@ -1,6 +1,6 @@
 """The constant tensors of a regressor, and operations on tensors and spatial vectors, on NumPy arrays.
 
-E and Q take an inertia and a skew matrix apart into their numbers, the generalised transpose permutes the levels of a tensor
+E and Q split an inertia and a skew matrix into their numbers; the generalised transpose permutes the levels of a tensor
 (Gabiccini et al. 2009). The spatial operators are those of Kubozono, Yamakita & Furuta: motions are [w; v_O], forces [f; n_O].
 """
 
@@ -47,7 +47,7 @@ def generalised_transpose(tensor: ArrayLike, levels: str | Sequence[int]) -> np.
     """Return `A^T_{n1..nk}`, whose entry (i_1, ..., i_k) is `A[i_{n1}, ..., i_{nk}]` (Gabiccini et al. 2009, eq. 44).
 
     `tensor` is A, of k levels; `levels` is the permutation n1..nk of 1..k, as "132" or (1, 3, 2). Level j of A becomes level
-    n_j of the result, as in Mathematica's Transpose; the sentence before the equation says the inverse, which does not work.
+    n_j of the result, as in Mathematica's Transpose; the sentence before the equation states the inverse, which does not work.
 
     >>> import numpy as np, taupi as tp
     >>> A = np.arange(24).reshape(2, 3, 4)
@@ -144,7 +144,7 @@ def spatial_displacement(R: ArrayLike, p: ArrayLike) -> np.ndarray:
 def spatial_inertia(body: ArrayLike) -> np.ndarray:
     """Return [[-S(h), m 1], [I_o, S(h)]] (..., 6, 6) of ten parameters (..., 10); I' = I (Kubozono et al., appendix).
 
-    `body` is, in link axes, m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz, as `robot.parameters` has them.
+    `body` is, in link axes, m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz, as in `robot.parameters`.
 
     >>> import taupi as tp
     >>> tp.closed_form.spatial_inertia([2.0] + [0.0] * 9)[0].tolist()

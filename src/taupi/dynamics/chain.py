@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Chain:
-    """A robot over SX: what an algorithm asks for its joints, links and frames.
+    """A robot over SX, which an algorithm asks for its joints, links and frames.
 
     `robot` is what it describes, `constants` collects its numbers: each one that is not trivial becomes a named constant of
     the trace, so that geometry stays exact.
@@ -117,7 +117,7 @@ class Chain:
         return [self._of_joint(j, x, j.coordinate, j.dof, lambda k: k) for j in self.robot.joints]
 
     def places(self, q: Vector) -> list[Expression]:
-        """Return one position per joint from `q`, as `spread` does for rates; seven of a free joint, four of a ball joint."""
+        """Return one position per joint from `q`, as `spread` does for rates; seven for a free joint, four for a ball joint."""
         at = self.robot.position_index
         return [self._of_joint(j, q, at(j.coordinate), j.size, at) for j in self.robot.joints]
 
@@ -130,7 +130,7 @@ class Chain:
     def gather(self, rows: Sequence[Matrix]) -> Matrix:
         """Return one row per coordinate from `rows`, one per joint: the transpose of `spread`, for forces and Jacobians.
 
-        A free or ball joint has six or three rows of its own.
+        A free or ball joint has its own six or three rows.
         """
         result: list[Matrix] = [0] * self.n
         for joint, row in zip(self.robot.joints, rows, strict=True):
@@ -163,7 +163,7 @@ class Chain:
         return result
 
     def rate(self, q: Vector, qd: Vector) -> Vector:
-        """Return dq/dt: qd, but of a free joint (R v, h o w / 2) and of a ball joint h o w / 2, with the quaternion h."""
+        """Return dq/dt: qd, but (R v, h o w / 2) for a free joint and h o w / 2 for a ball joint, with the quaternion h."""
         multiple = self.robot.multiple_joints
         if not multiple:
             return qd
@@ -249,7 +249,7 @@ def configurations(robot: Robot, q: ArrayLike | None = None) -> np.ndarray:
 
 
 def neutral(robot: Robot) -> np.ndarray:
-    """Return the positions (nq,) of `robot` with every joint at zero and every quaternion that of no rotation.
+    """Return the positions (nq,) of `robot` with every joint at zero and every quaternion the identity.
 
     >>> import taupi as tp
     >>> tp.floating.neutral(tp.load("elbow2r", floating=True)).tolist()
@@ -291,9 +291,9 @@ Builder = TypeVar("Builder", bound=Callable[..., Any])
 
 
 def builder(function: Builder) -> Builder:
-    """Remember the programs that a function builds, so that `tp.mass_matrix(robot)(q)` traces and compiles once per robot.
+    """Cache the programs that a function builds, so that `tp.mass_matrix(robot)(q)` traces and compiles once per robot.
 
-    Another process that asks for the same finds the machine code on disk.
+    Another process that needs the same program finds its machine code on disk.
     """
     cached = lru_cache(maxsize=256)(partial(requested, function))
 
@@ -335,7 +335,7 @@ def _from_sympy(x: Formula, chain: Chain) -> Expression:
         for a in arguments[1:]:
             result = result + a if isinstance(x, sympy.Add) else result * a
         return result
-    raise TaupiError(f"The expression {x} is not made of + - * / ** sin cos sqrt alone.")
+    raise TaupiError(f"The expression {x} has parts other than + - * / ** sin cos sqrt.")
 
 
 def _power(x: Formula, base: Expression) -> Expression:

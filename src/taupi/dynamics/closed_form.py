@@ -60,7 +60,7 @@ class StackedMotion:
 
 
 def closed_form(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:
-    """Return tau by the stacked equations, without recursion, on a base that stands still (equations.md, D12)."""
+    """Return tau by the stacked equations, without recursion, on a fixed base (equations.md, D12)."""
     return stacked_motion(chain, q, qd, qdd).torque
 
 
@@ -95,7 +95,7 @@ def stacked_motion(
 
 
 def _stacked_tip(chain: Chain, wrench: Vector, frame: str) -> Vector:
-    """Return a wrench of `frame`, in its own axes, stacked in the links' frames: Ad^T F at the link that carries it."""
+    """Return a wrench of `frame`, given in its own axes, stacked in the links' frames: Ad^T F at the link that carries it."""
     link, fixed = chain.frame(frame)
     blocks = [SX.zeros(6) for _ in range(chain.links)]
     if link != BASE:

@@ -50,11 +50,11 @@ def wrench_torque(
 def contact_jacobian(
     robot: Robot, frames: Sequence[str] | str, feet: str = "point", axes: str = "body", base: str = "pose"
 ) -> Program:
-    """Return J(q) of `frames` of `robot`, stacked: velocities of their origins, and angular ones if `feet` is "flat".
+    """Return J(q) of `frames` of `robot`, stacked: velocities of their origins, and angular velocities if `feet` is "flat".
 
     A frame has three rows with `feet="point"` (the default), and six, angular before linear, with "flat". `axes` are those of
     the Jacobian: "body" (the default), "geometric" or "spatial". Contact forces f act as J^T f. `base` is "pose" (the default),
-    or "imu", where q is that of the joints alone.
+    or "imu", for which q has only the joints.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r", floating=True)

@@ -161,11 +161,11 @@ class Drives:
         return s
 
     def motors(self, link: Vector, motor: Vector) -> Vector:
-        """Return one value per motor: from `motor`, one per elastic joint, or from `link` where the joint is rigid."""
+        """Return one value per motor: from `motor`, one per elastic joint, or from `link` if the joint is rigid."""
         return (self.selection @ cs.vertcat(link, motor))[self.chain.n :]
 
     def rows(self, link: Matrix, motor: Matrix) -> Matrix:
-        """Return the rows of links and elastic motors from those of all links and all motors, added up where a joint is rigid."""
+        """Return the rows of links and elastic motors from those of all links and all motors, added up for a rigid joint."""
         return self.selection.T @ cs.vertcat(link, motor)
 
     def spin_moment(self, i: int, w: Vector, thetad: Expression, thetadd: Expression) -> Vector:
@@ -193,5 +193,5 @@ def refuse_massless(robot: Robot) -> None:
 
 
 def chosen_sides(robot: Robot, terms: TermsLike | None) -> Sides:
-    """Return the terms named by `terms`, or by the description where it is None."""
+    """Return the terms named by `terms`, or those of the description if it is None."""
     return resolve_sides(stated_terms(robot) if terms is None else terms)

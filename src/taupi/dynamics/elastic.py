@@ -34,7 +34,7 @@ def elastic_newton_euler(
     thetadd: Vector,
     gravity: Vector | None = None,
 ) -> tuple[Vector, Vector]:
-    """Return the torques on links and motors, (n,) each, that inertia and gravity take; thetad has one value per motor.
+    """Return the torques on links and motors, (n,) each, due to inertia and gravity; thetad has one value per motor.
 
     Newton-Euler with the moment J k (thetadd z + thetad w x z) of each rotor on the link p that carries it, and
     k J (z . wd_p + k thetadd) for the motor itself, J being the rotor's inertia (equations.md, E3). `gravity` is the robot's own

@@ -120,7 +120,7 @@ def elastic_forward_dynamics(
 
     `terms`, `coupling`, `tip_wrench` and `frame` are as in `elastic_inverse_dynamics`. `algorithm`: "cholesky" eliminates the
     motors and factorises the rest, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed number of
-    operations for each further joint. None, the default, takes the first up to 30 joints and the second beyond.
+    operations for each further joint. None, the default, takes the first up to 30 joints and the second for more.
 
     >>> import taupi as tp
     >>> arm = tp.load("zollo2r")

@@ -55,7 +55,7 @@ def kinetic_energy(robot: Robot) -> Program:
 def potential_energy(robot: Robot) -> Program:
     """Return P(q), the potential energy of `robot` in J, with g(q) = dP/dq (equations.md, D3).
 
-    It is zero where all centres of mass are at the height of the world's origin.
+    It is zero when all centres of mass are at the height of the world's origin.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)

@@ -20,7 +20,7 @@ from taupi.model.robot import BASE, Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
-# Added to the matrix of the forces of loops, as a share of its mean eigenvalue, where constraints may be redundant.
+# Added to the matrix for the forces of loops, as a share of its mean eigenvalue, since constraints may be redundant.
 _REDUNDANT = 1e-9
 
 
@@ -68,8 +68,8 @@ def by_cholesky(chain: Chain, q: Vector, qd: Vector, tau: Vector, inertia: Matri
 def with_loops_closed(chain: Chain, q: Vector, qd: Vector, free: Vector, inertia: Matrix) -> Vector:
     """Return qdd of M qdd = M free + J^T f, J qdd + dJ/dt qd = 0, with `free` the acceleration of the tree without its loops.
 
-    f solves J M^-1 J^T f = -(dJ/dt qd + J free). Where constraints are redundant, as those of planar loops are, it is the
-    smallest one: a share of 1e-9 is added to the matrix, and what that leaves is solved for again.
+    f solves J M^-1 J^T f = -(dJ/dt qd + J free). If constraints are redundant, as in planar loops, it is the smallest solution: a
+    share of 1e-9 is added to the matrix, and the remaining error is solved for once more.
     """
     jacobian = opening_jacobian(chain, q)
     drift = chain.time_derivative(jacobian, q, qd) @ qd
@@ -123,7 +123,7 @@ def by_articulated_bodies(chain: Chain, q: Vector, qd: Vector, tau: Vector, iner
 
 
 def _refuse_massless(robot: Robot, terms: tuple[Term, ...]) -> None:
-    """Refuse a robot whose mass matrix is singular, since links at an end have no mass and no rotor that turns with them."""
+    """Refuse a robot whose mass matrix is singular because links at an end have no mass and no rotor turns with them."""
     light = massless_links(robot)
     rotors = any(isinstance(t, Rotor) for t in terms)
     alone = [j for j, k in zip(robot.joints, robot.links, strict=True) if k.name in light]
@@ -132,19 +132,19 @@ def _refuse_massless(robot: Robot, terms: tuple[Term, ...]) -> None:
 
 
 def _divided(d: Matrix, right: Matrix) -> Matrix:
-    """Return D^-1 B for the D of one joint: a number, or 3 x 3 and 6 x 6 of ball and free joints."""
+    """Return D^-1 B for the D of one joint: a number, or 3 x 3 and 6 x 6 matrices for ball and free joints."""
     return right / d if d.numel() == 1 else solve_positive(d, right)
 
 
 def is_coupled(robot: Robot) -> bool:
-    """Return whether a joint moves by anything but its own coordinate: mimic joints, and coupled or geared drives."""
+    """Return whether a joint is moved by anything but its own coordinate: mimic joints, and coupled or geared drives."""
     starts = accumulate((j.dof for j in robot.joints), initial=0)
     plain = all(j.coordinate == k and j.ratio == 1 and not j.also for k, j in zip(starts, robot.joints, strict=False))
     return not plain
 
 
 ALGORITHMS = {"articulated": by_articulated_bodies, "cholesky": by_cholesky}
-# Up to this many joints, factorising M takes fewer operations than articulated bodies, whose number grows only with n.
+# Up to this many joints, factorising M takes fewer operations than articulated bodies, whose cost grows only linearly with n.
 FACTORISED = 30
 
 
@@ -167,9 +167,9 @@ def forward_dynamics(
     """Return qdd(q, qd, tau) of `robot` with M qdd = tau - C qd - g - friction - J^T F_tip (equations.md, D17).
 
     `algorithm`: "cholesky" factorises M, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed
-    number of operations for each further joint. None, the default, takes the first up to 30 joints and the second beyond.
+    number of operations for each further joint. None, the default, takes the first up to 30 joints and the second for more.
     `terms`, `tip_wrench`, `frame`, `wrenches`, `points` and `axes` are as in `inverse_dynamics`; friction that grows with the
-    load is solved for exactly. Closed loops stay closed: their forces are solved for, too.
+    load is solved for exactly. Closed loops stay closed: their forces are also solved for.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")

@@ -26,20 +26,20 @@ def is_imu(robot: Robot, base: str) -> bool:
         raise TaupiError(
             Argument("base"),
             f" is 'imu', but the base of {robot.name} does not move.",
-            remedy="Let it go with robot.floating_base(), or read its file with floating=True.",
+            remedy="Let it float with robot.floating_base(), or read its file with floating=True.",
         )
     return base == IMU
 
 
 def weightless(robot: Robot) -> Robot:
-    """Return the robot without gravity, which the accelerometer's reading already holds."""
+    """Return the robot without gravity, which the accelerometer's reading already includes."""
     return robot.with_gravity((0, 0, 0))
 
 
 def base_ports(robot: Robot, *names: str) -> list[Port]:
     """Return inputs of the base: w, wd, a and the like, three values each in the root link's axes.
 
-    Where the robot has symbols that formulas would confuse with them (a1, ...), they are called w_base, wd_base, a_base.
+    If the robot has symbols that formulas would confuse with them (a1, ...), they are called w_base, wd_base, a_base.
     """
     symbols = {symbol for symbol, _ in robot.symbols}
     taken = any(name in symbols or symbols & {f"{name}{k}" for k in (1, 2, 3)} for name in names)
@@ -58,7 +58,7 @@ def joint_ports(robot: Robot, *names: str) -> list[Port]:
 
 
 def full_position(q: Vector) -> Vector:
-    """Return the positions of a robot whose joints are at `q` and whose base is at the origin, not turned."""
+    """Return the positions of a robot whose joints are at `q` and whose base is at the origin, without rotation."""
     return cs.vertcat(SX.zeros(6), 1, q)
 
 
@@ -73,7 +73,7 @@ def full_acceleration(wd: Vector, a: Vector, qdd: Vector) -> Vector:
 
 
 def require_bolted(robot: Robot, what: str) -> None:
-    """Refuse a robot with a free or ball joint for something that is defined for one motor per joint."""
+    """Refuse a robot with a free or ball joint for a function that is defined for one motor per joint."""
     if not robot.multiple_joints:
         return
     free = robot.joints[0].kind == FREE
@@ -86,7 +86,7 @@ def require_bolted(robot: Robot, what: str) -> None:
 
 
 def require_motors(robot: Robot, what: str) -> None:
-    """Refuse a robot with free or ball joints, or with closed loops, for something that takes each torque as its joint's own."""
+    """Refuse a robot with free or ball joints, or with closed loops, for a function that takes each torque as its joint's own."""
     require_bolted(robot, what)
     if robot.loops:
         raise TaupiError(

@@ -51,10 +51,11 @@ def inverse_dynamics(
     from the energies. `tip_wrench` adds an input `f_tip`, the wrench (moment in N m, force in N) that `frame`, by default
     "tip", applies to its surroundings; it names the Jacobian in whose axes the wrench is given, "body", "geometric" or
     "spatial", and None, the default, adds nothing. `disturbance=True` adds an input `tau_dist`; the default is False. `base` is
-    "pose" (the default) or, of a floating robot, "imu": tau(w, wd, a, q, qd, qdd) from what gyroscope and accelerometer at the
-    root frame's origin read and from the joints alone, without pose and linear velocity. `wrenches` are names of frames, each
-    of which adds an input `f_<frame>`, the wrench (moment, force) that it applies to its surroundings; frames in `points` have
-    a force (3,) alone. Both are none by default, and given in `axes`: "body" (the default), "geometric" or "spatial".
+    "pose" (the default) or, of a floating robot, "imu": tau(w, wd, a, q, qd, qdd) from the readings of gyroscope and
+    accelerometer at the root frame's origin and from the joints, without pose and linear velocity. `wrenches` are names of
+    frames, each of which adds an input `f_<frame>`, the wrench (moment, force) that it applies to its surroundings; frames in
+    `points` have only a force (3,). Both are none by default, and given in `axes`: "body" (the default), "geometric" or
+    "spatial".
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)

@@ -1,4 +1,4 @@
-"""Newton-Euler and composite bodies with each link in the frame in which its joint moves, where recursions cost least.
+"""Newton-Euler and composite bodies with each link in the frame in which its joint moves, in which recursions cost least.
 
 In that frame a joint's axis is constant, usually a coordinate axis, the step from the parent's frame is constant apart from the
 joint's own motion, and four products rotate a vector. A composite body, carried from a link to its parent, still has ten
@@ -79,7 +79,7 @@ class JointFrames:
         return self._turn[i].T @ (self._fixed[i].T @ v)
 
     def lifted(self, i: int, v: Vector) -> Vector:
-        """Return a vector `v`, given in the world's axes, in those of link `i`, which moves freely; in few operations for -g."""
+        """Return a vector `v`, given in the world's axes, in those of link `i`, which moves freely; cheap for -g."""
         return turned_back(self._position[i][-4:], self._fixed[i].T @ v)
 
     def to_parent(self, i: int, v: Vector) -> Vector:
@@ -114,7 +114,7 @@ class JointFrames:
     def along(self, i: int, moment: Vector, force: Vector) -> Expression:
         """Return the component of a wrench along joint `i`: of the moment where it turns, of the force where it slides.
 
-        Of a free joint it is all of the wrench, of a ball joint all of the moment.
+        For a free joint it is all of the wrench, for a ball joint all of the moment.
         """
         if self.joints[i].kind in MULTIPLE:
             return cs.vertcat(moment, force) if self.joints[i].kind == FREE else moment
@@ -208,7 +208,7 @@ def motions(frames: JointFrames, qd: Vector, qdd: Vector, gravity: Vector) -> li
     """Return how the links move: w = R^T w_p + u qd, wd = R^T wd_p + R^T w_p x u qd + u qdd, a = R^T (a_p + spin_p p).
 
     A sliding joint leaves w and wd as they are and adds u qdd + 2 w x u qd to a instead. A ball joint turns by all of its
-    angular velocity; a free joint starts anew, with a = vd + w x v - R^T g.
+    angular velocity; a free joint starts afresh, with a = vd + w x v - R^T g.
     """
     velocity, acceleration = frames.chain.spread(qd), frames.chain.spread(qdd)
 

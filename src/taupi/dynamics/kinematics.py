@@ -146,7 +146,7 @@ def task_size(robot: Robot, task: Task) -> int:
 
 
 def linear_rows(task: Task) -> tuple[int, ...]:
-    """Return which coordinates of a task are in metres: none of a user's function, whose units are not known."""
+    """Return which coordinates of a task are in metres: none for a user's function, whose units are not known."""
     return () if callable(task) else TASKS[task].linear
 
 

@@ -50,10 +50,10 @@ def opening_jacobian(chain: Chain, q: Vector) -> Matrix:
 
 @builder
 def loop_error(robot: Robot) -> Program:
-    """Return by how much the loops of `robot` are open at q: zero where all are closed, in m and rad.
+    """Return by how much the loops of `robot` are open at q: zero if all are closed, in m and rad.
 
-    A loop of kind "point" has the difference of its frames' origins (3,), in world axes; a "weld" the axis of the turn between
-    them times its sine before that.
+    A loop of kind "point" has the difference of its frames' origins (3,), in world axes; a "weld" has, before it, the axis of the
+    rotation between them times the sine of its angle.
 
     >>> import dataclasses, taupi as tp
     >>> arm = tp.load("planar3r")

@@ -35,7 +35,7 @@ ALGORITHMS = {"composite": composite_bodies, "links": link_sum, "closed_form": c
 def mass_matrix(robot: Robot, terms: TermsLike = (), algorithm: str = "composite") -> Program:
     """Return M(q) of `robot`, n x n, symmetric and positive definite: K = qd^T M qd / 2 (equations.md, D3).
 
-    `terms` are added where they carry inertia, as "rotor" does; by default none. `algorithm` is "composite" bodies (the
+    `terms` are added if they have inertia, as "rotor" does; by default none. `algorithm` is "composite" bodies (the
     default), "links", sum_i J_i^T G_i J_i, or "closed_form", A^T L^T G L A.
 
     >>> import math, taupi as tp

@@ -14,9 +14,10 @@ from taupi.program.program import Port, Program
 
 @builder
 def generalised_momentum(robot: Robot) -> Program:
-    """Return p(q, qd) = M qd of `robot`, (n,): the torque without weight from rest to the acceleration qd.
+    """Return p(q, qd) = M qd of `robot`, (n,): the torque that accelerates it from rest by qd without gravity.
 
-    The first six of a floating robot are its momentum (angular, linear) about the root frame's origin, in that frame's axes.
+    The first six entries of a floating robot are its momentum (angular, linear) about the root frame's origin, in that frame's
+    axes.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")

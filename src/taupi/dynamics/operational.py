@@ -30,7 +30,7 @@ def check_rank(robot: Robot, task: Task, frame: str, rows: int) -> None:
             f"The task has {rows} coordinates, {robot.name} has {robot.n} joints: J cannot have full row rank."
         )
     if robot.symbols and any(value is None for _, value in robot.symbols):
-        return  # to be decided once their values are known
+        return  # decided once their values are known
     states = np.random.default_rng(0).uniform(-1.5, 1.5, (8, robot.n))
     rank = max(np.linalg.matrix_rank(j) for j in jacobian(robot, frame=frame, task=task).compile("numpy")(states))
     if rank < rows:
@@ -59,7 +59,7 @@ def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", 
 
     `task` and `frame` are as in `task_coordinates`, by default the position of the tip. `form` is "inverse",
     (J M^-1 J^T)^-1, for any J of full row rank, also that of a redundant arm, or "congruence", J^-T M J^-1, for a
-    square one; the default, None, is "congruence" up to 3 x 3, which has the shorter formulas, and "inverse" else.
+    square one; the default, None, is "congruence" up to 3 x 3, which has the shorter formulas, and "inverse" otherwise.
     A task that has full row rank nowhere is refused, and so is a singular configuration when the program is called.
 
     >>> import math, taupi as tp
@@ -131,8 +131,8 @@ def operational_force(robot: Robot, task: Task = "position", frame: str = "tip",
     """Return u(q, qd, v, vd) = M(r) vd + C(r, rd) v + g(r) of `robot`, the force of a task for any v and vd (equations.md, O3).
 
     u = B^T (M(q) qrdd + C(q, qd) qrd + g(q) + friction(q, qrd, qrdd)) with qrd = B v, qrdd = B (vd - dJ/dt qrd) and B as in
-    `operational_dynamics`, from the rigid links alone. With v = rd and vd = rdd it is B^T tau; with a redundant arm only where
-    qd = B rd, and without the inertia of drives. `operational_regressor` times the parameters is the same, by another route.
+    `operational_dynamics`, from the rigid links alone. With v = rd and vd = rdd it is B^T tau; with a redundant arm only if qd =
+    B rd, and without the inertia of drives. `operational_regressor` times the parameters gives the same by another route.
 
     `task` and `frame` are as in `task_coordinates`, by default the position of the tip. `terms` adds the robot's own friction and
     drives, taken at the reference motion; by default none.
@@ -161,7 +161,7 @@ def operational_force(robot: Robot, task: Task = "position", frame: str = "tip",
 def reference_of_task(
     chain: Chain, q: Vector, qd: Vector, v: Vector, vd: Vector, task: Task, frame: str
 ) -> tuple[Matrix, Vector, Vector]:
-    """Return B, qrd = B v and qrdd = B (vd - dJ/dt qrd): the joint motion that the task motion (v, vd) calls for."""
+    """Return B, qrd = B v and qrdd = B (vd - dJ/dt qrd): the joint motion that corresponds to the task motion (v, vd)."""
     j = task_jacobian(chain, q, task, frame)
     back = consistent_inverse(chain, q, j)
     qrd = back @ v
@@ -172,8 +172,8 @@ def square_inverse(j: Matrix) -> Matrix:
     """Return J^-1 of a square J: up to 3 x 3 its adjugate over its determinant, beyond that by orthogonal columns.
 
     Neither needs pivots, which a traced program cannot choose. The adjugate is indifferent to the scaling of rows and columns,
-    and keeps explicit forms short: that of the planar 3R is divided by l1 l2 sin q2 and nothing else. Where two of three
-    singular values are small, it loses digits with the square of the condition number.
+    and keeps explicit forms short: that of the planar 3R is divided by l1 l2 sin q2 and nothing else. If two of three singular
+    values are small, it loses digits with the square of the condition number.
     """
     n = j.shape[1]
     if n > 3:

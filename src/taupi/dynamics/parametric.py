@@ -15,12 +15,12 @@ from taupi.program.transformations import constants_as_input
 
 
 def parametric(builder: Callable[..., Program], robot: Robot, **options: Any) -> Program:
-    """Return the program that `builder` makes of `robot`, with the parameters pi as one more input.
+    """Return the program that `builder` makes for `robot`, with the parameters pi as one more input.
 
-    `builder` is one that makes programs of robots, such as `taupi.inverse_dynamics` or `taupi.forward_dynamics`, and `options`
-    are its own. pi has ten values per link, then one per joint for each of the `terms` among the options: it is in the order of
-    `taupi.regressor(robot, terms=...).parameters`, so that tau(q, qd, qdd, pi) = Y(q, qd, qdd) pi. A recursion over pi takes
-    about a third of the operations of that product.
+    `builder` is a function that makes programs of robots, such as `taupi.inverse_dynamics` or `taupi.forward_dynamics`, and
+    `options` are its own. pi has ten values per link, then one per joint for each of the `terms` among the options: it is in the
+    order of `taupi.regressor(robot, terms=...).parameters`, so that tau(q, qd, qdd, pi) = Y(q, qd, qdd) pi. A recursion over pi
+    takes about a third of the operations of that product.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -56,6 +56,6 @@ def _with_term(robot: Robot, term: Term, joints: list[str], symbols: list[str]) 
         return robot.with_transmissions(joints=joints, gear_ratio=1, rotor_inertia=symbols)
     elastic = " of a robot with elastic joints" if isinstance(term, Rotor) else ""
     raise TaupiError(
-        f"The term {term.name!r}{elastic} has no place in a robot's description, so that its parameters cannot be an input.",
+        f"The term {term.name!r}{elastic} is not part of a robot's description, so its parameters cannot be an input.",
         remedy="Use taupi.regressor(robot, terms=...).times().",
     )

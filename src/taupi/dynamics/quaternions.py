@@ -1,4 +1,4 @@
-"""Quaternions (x, y, z, w) of free and ball joints: their rotation and rate over SX, and a check of what programs are given."""
+"""Quaternions (x, y, z, w) of free and ball joints: their rotation and rate over SX, and a check of program inputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from taupi.program.program import Program
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
 
-# A quaternion whose length is off by more than this was probably not meant as one.
+# A quaternion whose length differs from 1 by more than this was probably not meant as one.
 LENGTH_TOLERANCE = 1e-6
 _Q = Argument("q")
 
@@ -36,7 +36,7 @@ def quaternion_rotation(h: Vector) -> Matrix:
 def turned_back(h: Vector, v: Vector) -> Vector:
     """Return R^T v = v + E^T (2 v / |h|^2), with R = 1 + 2 E / |h|^2 that of `quaternion_rotation`.
 
-    Where v has one entry alone, as gravity mostly does, this takes 18 operations, three fewer than by R.
+    If v has only one entry, as gravity usually does, this takes 18 operations, three fewer than by R.
     """
     x, y, z, w = h[0], h[1], h[2], h[3]
     xx, yy, zz = x * x, y * y, z * z
@@ -59,7 +59,7 @@ def quaternion_rate(h: Vector, w: Vector) -> Vector:
 
 
 def watched(program: Program, robot: Robot) -> Program:
-    """Return the program with a guard that refuses quaternions of length zero in q, and warns of other lengths than one."""
+    """Return the program with a guard that refuses quaternions of length zero in q, and warns of lengths other than one."""
     starts = [robot.position_index(j.coordinate) + j.size - 4 for j in robot.multiple_joints]
     place = [p.name for p in program.inputs].index("q")
 
@@ -70,16 +70,16 @@ def watched(program: Program, robot: Robot) -> Program:
 
 
 def check_quaternions(q: np.ndarray, starts: list[int], names: list[str], what: Part = _Q) -> None:
-    """Refuse quaternions of length zero in positions `q` (..., nq), and warn where a length is not one."""
+    """Refuse quaternions of length zero in positions `q` (..., nq), and warn if a length is not one."""
     for start, name in zip(starts, names, strict=True):
         length = np.linalg.norm(q[..., start : start + 4], axis=-1)
         if not np.all(length > 0):
             if np.isnan(length).any():
                 continue
             message = f" has a quaternion of length zero for joint {name!r}, in q[{start}:{start + 4}]."
-            raise TaupiError(what, message, remedy="No rotation is (0, 0, 0, 1): x, y, z, w.")
+            raise TaupiError(what, message, remedy="The quaternion without rotation is (0, 0, 0, 1): x, y, z, w.")
         off = float(np.abs(length - 1).max()) if length.size else 0.0
         if off > LENGTH_TOLERANCE:
             warn(
-                f"A quaternion of joint {name!r} has a length that is off 1 by {off:.2g}; its direction is what counts."
+                f"A quaternion of joint {name!r} has a length that differs from 1 by {off:.2g}; only its direction is used."
             )

@@ -27,7 +27,7 @@ def tip_torque(chain: Chain, q: Vector, wrench: Vector, frame: str, kind: str) -
 
 
 def tip_ports(tip_wrench: str | None) -> list[Port]:
-    """Return the input `f_tip` that a wrench at the tip adds to a program: none without one; unknown axes are refused."""
+    """Return the input `f_tip` that a wrench at the tip adds to a program, or none without one; unknown axes are refused."""
     if tip_wrench is None:
         return []
     if tip_wrench not in JACOBIANS:

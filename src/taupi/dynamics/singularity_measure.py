@@ -1,4 +1,4 @@
-"""Distance to a singular configuration, where a task loses a direction: measured, and the guard of operational programs."""
+"""Distance to a singular configuration, where a task loses a direction: its measure, and the guard of operational programs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Singularity:
 
     @property
     def ratio(self) -> np.ndarray:
-        """The smallest singular value over the largest (...): 0 where q is singular or J is not finite, at most 1."""
+        """The smallest singular value over the largest (...): 0 if q is singular or J is not finite, at most 1."""
         largest = self.values[..., 0]
         return np.divide(self.smallest, largest, out=np.zeros_like(largest), where=largest > 0)
 
@@ -77,7 +77,7 @@ class SingularityMeasure:
         return _decomposed(self.jacobian.compile("numpy")(q))
 
     def check(self, program: Program, q: np.ndarray, *others: Any) -> None:
-        """Raise if a call of `program` is at a singular configuration, warn if it is near one; `q` that is not finite passes.
+        """Raise if a call of `program` is at a singular configuration, warn if it is near one; a `q` that is not finite passes.
 
         `others` are the further arguments of the call, which do not matter here.
         """
@@ -139,7 +139,7 @@ def _refusal(program: Program, q: np.ndarray, place: np.ndarray, singularity: Si
 
 
 def reach(chain: Chain, frame: str) -> Expression:
-    """Return a length of the arm: the sum of the offsets from its first joint to a frame, or 1 m where there are none."""
+    """Return a length of the arm: the sum of the offsets from its first joint to a frame, or 1 m if there are none."""
     robot = chain.robot
     link, placement = chain.frame(frame)
     offsets = [placement[1]] if link != BASE else []

@@ -41,7 +41,7 @@ class BaseParameters:
 
     `robot` and `terms` say which regressor Y is meant, `standard` are its parameters pi. `columns` are the places of the
     representatives, the columns of Y that make up Y_b, and `rows` are the rows of B, exact: places and coefficients, the
-    representative first. A base parameter is named after its representative, followed by an R (regrouped, as Khalil writes) where
+    representative first. A base parameter is named after its representative, followed by an R (regrouped, as Khalil writes) if
     other parameters are part of it. With `elastic` (False by default), Y is that of `elastic_regressor`, and `coupling` (True by
     default) says whether rotors act on links.
     """
@@ -77,7 +77,7 @@ class BaseParameters:
 
     @property
     def classes(self) -> dict[str, str]:
-        """What can be known of each standard parameter, by its name.
+        """What can be known about each standard parameter, by its name.
 
         "independent": it is a base parameter by itself. "combined": it is known only together with others, see `where`.
         "unidentifiable": no torque depends on it.
@@ -107,7 +107,7 @@ class BaseParameters:
 
     @property
     def sentence(self) -> str:
-        """A sentence on why combined parameters have no values of their own; empty where there are none.
+        """A sentence on why combined parameters have no individual values; empty if there are none.
 
         >>> import taupi as tp
         >>> print(tp.base_parameters(tp.load("zollo2r"), elastic=True).sentence.split(". ")[0])
@@ -125,7 +125,7 @@ class BaseParameters:
     def with_modulated(self, terms: Sequence[Term]) -> BaseParameters:
         """Return these base parameters, and after them those of `terms` that change dry friction with load or speed.
 
-        Such a term is a base parameter by itself, joint by joint: no motion makes its torque that of others.
+        Such a term is a base parameter by itself, joint by joint: in no motion can other parameters reproduce its torque.
         """
         standard = self.standard + term_parameters(self.robot, terms)
         alone = tuple(range(len(self.standard), len(standard)))
@@ -147,7 +147,7 @@ class BaseParameters:
 
     @cached_property
     def B(self) -> np.ndarray:  # noqa: N802
-        """B (count, p), exact: an array of fractions, or of SymPy expressions where symbols remain."""
+        """B (count, p), exact: an array of fractions, or of SymPy expressions if symbols remain."""
         result = np.full((self.count, len(self.standard)), _ZERO, dtype=object)
         for i, row in enumerate(self.rows):
             for k, c in row:
@@ -314,8 +314,8 @@ def base_parameters(
     of pi), or names ("link3.m", "*.mx") that come first. None, the default, is "symoro": link by link, in each from inertias to
     first moments to the mass, which regroups a link's parameters into those of the links before it (Gautier & Khalil 1990),
     with coefficients that are polynomials of the lengths. `keep` names parameters that have to be representatives, by default
-    none; a pattern keeps those that can be kept. With `symbolic=True`, coefficients contain the description's symbols even
-    where these have values; the default is False.
+    none; a pattern keeps those that can be kept. With `symbolic=True`, coefficients contain the description's symbols even if
+    these have values; the default is False.
 
     With `elastic=True` (the default is False), Y is that of `elastic_regressor` over links and motors, `terms` and `coupling` are
     as there, and the default order is grouped by kind, masses first ("zollo"; Zollo et al. 2014, eq. 39-41).
@@ -381,7 +381,7 @@ def _rows(columns: tuple[int, ...], entries: Entries) -> tuple[tuple[tuple[int, 
 
 
 def _kept(layout: ParameterLayout, keep: str | Sequence[str]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the places to prefer to all others, and those of them that were named one by one."""
+    """Return the places that are preferred to all others, and those among them that were named individually."""
     names = _names("keep", keep)
     return layout.select(names), layout.select([n for n in names if "*" not in n])
 

@@ -1,4 +1,4 @@
-"""A base parameter as people read it: a linear combination of standard parameters, as text, SymPy or LaTeX."""
+"""A base parameter in readable form: a linear combination of standard parameters, as text, SymPy or LaTeX."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FRACTION_LENGTH = 15
 
 
 def shown_number(x: Fraction) -> str:
-    """Return a fraction as people write it: as a decimal if it ends, otherwise as a fraction, rounded (~) if that is long.
+    """Return a fraction as it is usually written: as a decimal if it ends, otherwise as a fraction, rounded (~) if that is long.
 
     >>> [shown_number(Fraction(*f)) for f in ((4318, 10000), (-2, 3), (10**20, 3 * 10**20 + 1))]
     ['0.4318', '-2/3', '~0.3333333333']

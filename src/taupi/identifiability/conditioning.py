@@ -1,6 +1,6 @@
 """What a log determines: rank and condition of the stacked regressor, and the regrouping under which it has full rank.
 
-Base parameters are what *some* motion can tell apart. A recorded one may separate less: dry friction and offset of a joint that
+Base parameters are what *some* motion can separate. A recorded motion may separate less: dry friction and offset of a joint that
 never reverses are one number.
 """
 
@@ -67,12 +67,12 @@ class Conditioning:
 
     @property
     def rank(self) -> int:
-        """The number of parameters, or combinations of them, that this log tells apart."""
+        """The number of parameters, or combinations of them, that this log determines."""
         return len(self.columns)
 
     @property
     def full_rank(self) -> bool:
-        """Whether the log tells all parameters apart."""
+        """Whether the log determines all parameters."""
         return self.rank == len(self.names)
 
     @property
@@ -117,7 +117,7 @@ class Conditioning:
 
     @property
     def parameters(self) -> Parameters:
-        """The parameters kept, with values where the regressor's have some; names of regrouped ones end in `_log`."""
+        """The parameters kept, with values if the regressor's have some; names of regrouped ones end in `_log`."""
         parameters = self.program.parameters
         layout = parameters.layout.take(self.columns)
         entries = tuple(
@@ -230,7 +230,7 @@ def conditioning(
 
 
 def _friction_motion(program: Program, inputs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the velocity and acceleration at which each joint has its friction: in an elastic joint, those of the motor."""
+    """Return the velocity and acceleration at which the friction of each joint acts: in an elastic joint, those of the motor."""
     ports = {p.name: k for k, p in enumerate(program.inputs)}
     v, a = np.array(inputs[1]), np.array(inputs[2])
     if "thetad" in ports:
@@ -252,7 +252,7 @@ def conditioning_of_factor(
     shares = np.linalg.lstsq(independent, unit, rcond=None)[0] if kept else np.zeros((0, len(acting)))
     rest = np.linalg.norm(unit - independent @ shares, axis=0).max(initial=0.0)
     regrouped_condition = _condition(independent)
-    # Where a share is zero, rounding leaves some units of the last place, times the condition.
+    # If a share is zero, rounding leaves a few units in the last place, times the condition.
     shares[np.abs(shares) < 1e3 * np.finfo(float).eps * max(1.0, regrouped_condition)] = 0.0
     shares[:, kept] = np.eye(len(kept))
     columns = acting[kept]

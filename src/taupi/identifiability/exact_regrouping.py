@@ -105,7 +105,7 @@ def _add_primes(table: ResidueTable, chosen: Representatives, batch: tuple[int, 
     for prime, stacked in zip(batch, values.reshape(len(batch), -1, values.shape[-1]), strict=True):
         try:
             solution = chosen.solve(stacked, prime)
-        except ZeroDivisionError:  # the prime divides the determinant, which is as rare as any other residue
+        except ZeroDivisionError:  # the prime divides the determinant, which is as rare as any other particular residue
             continue
         table.add(prime, {key: v for key, v in zip(chosen.places(), solution, strict=True) if v})
 

@@ -45,7 +45,7 @@ class ResidueTable:
         self.modulus *= prime
 
     def fractions(self) -> dict[Hashable, Fraction] | None:
-        """Return the numbers as fractions, or None where more primes are needed."""
+        """Return the numbers as fractions, or None if more primes are needed."""
         values: dict[Hashable, Fraction] = {}
         for key, residue in self._hardest_first():
             value = reconstruct(residue, self.modulus)

@@ -1,6 +1,6 @@
 """Y = Y_b B with symbols in B: rational functions of the geometry, interpolated from their values modulo primes.
 
-Where lengths have no values, an entry of B is a quotient of polynomials in the lengths and in the cosines and sines of angles.
+If lengths have no values, an entry of B is a quotient of polynomials in the lengths and in the cosines and sines of angles.
 Cauchy interpolation along lines gives its degrees; then its coefficients solve a linear system and are reconstructed as
 fractions. Finally the identity is checked at values that were not used before.
 """
@@ -62,7 +62,7 @@ class RationalFunction:
         return up * pow(down, -1, prime) % prime
 
     def scalar(self, variables: Sequence[Formula]) -> Scalar:
-        """Return it as a fraction where it is constant, otherwise as a SymPy expression of the variables."""
+        """Return it as a fraction if it is constant, otherwise as a SymPy expression of the variables."""
         import sympy
 
         if all(not any(e) for p in (self.above, self.below) for e in p):

@@ -1,4 +1,4 @@
-"""The ten parameters of a rigid body, from and to the forms in which people state them."""
+"""The ten parameters of a rigid body, from and to the forms in which they are usually stated."""
 
 from __future__ import annotations
 

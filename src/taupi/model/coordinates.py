@@ -8,7 +8,7 @@ from taupi.model.robot_parts import BASE, FREE, MULTIPLE, Joint
 
 
 class Coordinates:
-    """What follows from the joints of a robot alone: the order of q and qd, which are elastic, how links hang together."""
+    """What follows from the joints of a robot alone: the order of q and qd, which joints are elastic, how links are connected."""
 
     joints: tuple[Joint, ...]
 
@@ -54,7 +54,7 @@ class Coordinates:
 
     @property
     def position_names(self) -> tuple[str, ...]:
-        """The names of the positions, in the order of q; those of the velocities, but for free and ball joints."""
+        """The names of the positions, in the order of q; those of the velocities, except for free and ball joints."""
         owners = dict.fromkeys(self.driving_joints)
         return tuple(name for joint in owners for name in joint.position_names)
 
@@ -65,7 +65,7 @@ class Coordinates:
         return tuple(linear)
 
     def position_index(self, coordinate: int) -> int:
-        """Return where in q the joint starts that starts at `coordinate` in qd: each quaternion before it adds one."""
+        """Return the index in q at which the joint at `coordinate` in qd starts: each quaternion before it adds one."""
         return coordinate + sum(j.coordinate < coordinate for j in self.multiple_joints)
 
     @property

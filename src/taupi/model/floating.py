@@ -1,4 +1,4 @@
-"""Let a robot's base go, or bolt it to the ground."""
+"""Let a robot's base float, or bolt it to the ground."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _shifted(joint: Joint, links: int, coordinates: int) -> Joint:
 
 
 def _root_name(robot: Robot) -> str:
-    """Return the name of the root's frame where there is one, else a new one."""
+    """Return the name of the root's frame if there is one, else a new one."""
     for frame in robot.frames:
         if frame.link == BASE and frame.placement == IDENTITY:
             return frame.name

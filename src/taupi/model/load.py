@@ -21,7 +21,7 @@ def load(what: str | os.PathLike[str], **options: Any) -> Robot:
 
     `what` is a name of the catalogue (`load("puma560")`, see `taupi.catalogue`) or a path. The `options` are those of the
     file's reader: `lock`, `tip`, `gravity`, `snap` and `floating` for URDF and MJCF, as in `Robot.from_urdf`; TOML has none.
-    `floating=True` lets the base go, of a built-in robot too, and False bolts it to the ground.
+    `floating=True` lets the base float, also that of a built-in robot, and False bolts it to the ground.
 
     >>> from taupi.model.load import load
     >>> load("panda").joint_names[0]
@@ -69,5 +69,5 @@ def _read(path: Path, options: dict[str, Any]) -> Robot:
 
 
 def _based(robot: Robot, floating: bool | None) -> Robot:
-    """Return a robot with its base let go (True), bolted to the ground (False) or as it is (None)."""
+    """Return a robot with its base floating (True), bolted to the ground (False) or as it is (None)."""
     return robot if floating is None else robot.floating_base() if floating else robot.fixed_base()

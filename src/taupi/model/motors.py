@@ -16,12 +16,12 @@ def with_motors(
     position: Sequence[VectorLike],
     inertia: Sequence[InertiaLike] | None = None,
 ) -> Robot:
-    """Return `robot` with its motors' bodies on the links that carry them; its links are then without their motors before.
+    """Return `robot` with its motors' bodies added to the links that carry them; its links must not include the motors yet.
 
     Body i becomes link i with the motors mounted on it: m = m_l + m_m, c = m_l p_l + m_m p_m, I = I_l + I_m + m_m S(p_m)^T S(p_m)
     (Zollo et al. 2014, eq. A.14). `mass` (kg) and `position` (m), that of the motor's centre of mass in the frame of the link
     that carries it, are one per joint; `inertia` (kg m^2), about the centre of mass and in that frame's axes, by default
-    none, has the rotor's axial inertia in it. A motor on the base, as that of the first joint, changes nothing.
+    none, includes the rotor's axial inertia. A motor on the base, such as that of the first joint, changes nothing.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r")

@@ -67,11 +67,11 @@ class Robot(Coordinates):
     """A robot: `joints` and the `links` that they move, parents first. Joint i moves link i.
 
     Make one with `taupi.load`, `Robot.from_dh`, `Robot.from_urdf`, `Robot.from_poe`, `Robot.from_mjcf` or
-    `Robot.from_toml`. `name` is its own; `gravity` the acceleration vector (m/s^2) in world axes, (0, 0, -9.81) by default;
-    `base` the placement of the base in the world; `frames` are further frames fixed to links, and `tip` names the one that
-    "tip" stands for. `symbols` are the names of its symbols, each with its value or None. `notes` say what its reader
-    changed or found suspect, and `source` where it was read from. `capsules` enclose its links, where a description states them:
-    by these it keeps clear of itself. `loops` are cut loops, which keep two frames together.
+    `Robot.from_toml`. `name` is the robot's name; `gravity` the acceleration vector (m/s^2) in world axes, (0, 0, -9.81) by
+    default; `base` the placement of the base in the world; `frames` are further frames fixed to links, and `tip` names the one
+    that "tip" stands for. `symbols` are the names of its symbols, each with its value or None. `notes` say what its reader
+    changed or found suspect, and `source` where it was read from. `capsules` enclose its links, if a description states them:
+    they are used to check that it keeps clear of itself. `loops` are cut loops, which keep two frames together.
     """
 
     name: str
@@ -197,7 +197,7 @@ class Robot(Coordinates):
         return self._changed(known=dict(pi.symbols) if isinstance(pi, Parameters) else {}, links=links)
 
     def with_gravity(self, gravity: VectorLike) -> Robot:
-        """Return the robot under another `gravity`, the acceleration vector (m/s^2) in world axes, which points down."""
+        """Return the robot with another `gravity`, the acceleration vector (m/s^2) in world axes, which points down."""
         return self._changed(gravity=exact_vector(gravity, Argument("gravity")))
 
     def with_payload(
@@ -205,8 +205,8 @@ class Robot(Coordinates):
     ) -> Robot:
         """Return the robot with a payload of `mass` (kg) fixed to a `frame`, by default the tip: its link gets heavier.
 
-        `com` is the centre of mass (m), the frame's origin by default, and `inertia` that about it (kg m^2), 3 x 3 or six
-        entries, by default that of a point; both are in the axes of the frame.
+        `com` is the centre of mass (m), the frame's origin by default, and `inertia` is about the centre of mass (kg m^2), 3 x 3
+        or six entries, by default that of a point mass; both are in the axes of the frame.
         """
         from taupi.model.payload import links_with_payload
 
@@ -229,7 +229,7 @@ class Robot(Coordinates):
         """Return the robot with other drives; each of `values` is one for all joints, or one per joint.
 
         `joints` names the joints that change, all by default. `stiffness` (N m/rad, N/m) is that of the spring between motor
-        and link, None or infinity for a rigid joint, and `damping` (N m s/rad, N s/m) acts beside it. `rotor_inertia` (kg m^2)
+        and link, None or infinity for a rigid joint, and `damping` (N m s/rad, N s/m) acts in parallel. `rotor_inertia` (kg m^2)
         is about the motor's own axis, `gear_ratio` is d(motor angle)/d(joint angle), and `motor_axis` is in the parent link's
         frame, by default the joint's own axis. `viscous`, `coulomb`, `offset`, `stribeck`, `load` and `curve` are its friction,
         on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's side, and only in elastic
@@ -243,7 +243,7 @@ class Robot(Coordinates):
         return self._changed(joints=with_drives(self.joints, values, joints, self.name))
 
     def with_coupling(self, matrix: Sequence[Sequence[ScalarLike]] | np.ndarray) -> Robot:
-        """Return the robot in the coordinates of its motors: joint angles = `matrix` times motor angles behind the gears.
+        """Return the robot in the coordinates of its motors: joint angles = `matrix` times motor angles after the gears.
 
         `matrix` has one row per joint and one column per motor; its numbers are taken exactly as they are written. Each motor
         is named after a joint that it alone moves, if there is one. Torques are then the motors', matrix^T times the joints'.
@@ -258,7 +258,7 @@ class Robot(Coordinates):
         return self._changed(joints=coupled_joints(self, matrix))
 
     def floating_base(self) -> Robot:
-        """Return the robot with its base let go: the root link has a body of its own and moves by a free joint.
+        """Return the robot with a floating base: the root link has its own body and moves with a free joint.
 
         qd is then (angular, linear velocity of the root link's frame in its own axes, joints), of size n = 6 + joints, and q is
         (position, quaternion x y z w, joints), of size n + 1. A robot that floats already is returned as it is.
@@ -391,8 +391,8 @@ class Robot(Coordinates):
         `lock` holds joints: names (held at 0) or a mapping from names to values (rad, m). `tip` keeps the chain from the root
         to that link; by default all branches are kept. `gravity` is the acceleration vector (m/s^2), (0, 0, -9.81) by
         default. `snap` (the default) takes angles printed as near-right ones for right angles. `floating=True` lets the base
-        move freely; None, the default, does where the file has a floating joint, and False bolts it to the ground. More is
-        said in `taupi.model.formats.urdf.read`.
+        move freely; None, the default, does so if the file has a floating joint, and False bolts it to the ground. For more, see
+        `taupi.model.formats.urdf.read`.
         """
         from taupi.model.formats.urdf import read
 
@@ -410,8 +410,8 @@ class Robot(Coordinates):
     ) -> Robot:
         """Return a robot from the MuJoCo XML file at `path`.
 
-        `gravity` is the file's by default; `lock`, `tip`, `snap` and `floating` are those of `from_urdf`, but for
-        a free joint of the file, which stays free by default. For more, see `taupi.model.formats.mjcf.read`.
+        `gravity` is the file's by default; `lock`, `tip`, `snap` and `floating` are as in `from_urdf`, except that a free joint
+        of the file stays free by default. For more, see `taupi.model.formats.mjcf.read`.
         """
         from taupi.model.formats.mjcf import read
 

@@ -33,8 +33,8 @@ class Limits:
     """Limits of a joint; None for what the description does not state.
 
     `lower` and `upper` are positions (rad or m), `velocity` the largest speed (rad/s or m/s), `effort` the largest torque or
-    force (N m or N), `acceleration` the largest one (rad/s^2 or m/s^2), which a URDF cannot state. Positions of a joint that
-    follows another one are counted without its offset, which is part of `before`.
+    force (N m or N), `acceleration` the largest acceleration (rad/s^2 or m/s^2), which a URDF cannot state. Positions of a joint
+    that follows another one are counted without its offset, which is part of `before`.
     """
 
     lower: float | None = None
@@ -108,7 +108,7 @@ class Joint:
     placements, and `axis` is a unit vector in the frame that follows `before`. `mimic` marks a joint that follows another
     one's coordinate; `also` lists further coordinates that move it, each with its ratio, as in coupled drives (see
     `Robot.with_coupling`). `limits`, `friction` and `transmission` are its own; `spring` (N m/rad, N/m) is the stiffness of a
-    spring that pulls its link to q = 0, as the term "spring" has it.
+    spring that pulls its link to q = 0, as in the term "spring".
 
     A "free" joint has six velocities, angular before linear, in the axes of the frame that it moves, and seven positions: where
     that frame is, and its quaternion (x, y, z, w). A "ball" joint has the three angular velocities and the quaternion. Both
@@ -206,7 +206,7 @@ class Loop:
 
     @property
     def rows(self) -> int:
-        """How many equations keep it closed: 3, or 6 of a weld."""
+        """How many equations keep it closed: 3, or 6 for a weld."""
         return 3 if self.kind == POINT else 6
 
 
@@ -216,7 +216,7 @@ class Source:
 
     `merged` lists, for each moving link, the file's links whose inertia was merged into it. `lock`, `tip`, `snap` and `floating`
     are the options that the file was read with, so that it can be read again in the same way. `root` is the link that is bolted
-    to the ground, with what is fixed to it: no torque shows its body, unless the base is let go.
+    to the ground, with what is fixed to it: its body affects no torque, unless the base floats.
     """
 
     format: str
@@ -259,14 +259,14 @@ def _stated(name: str, value: Any, what: Part) -> Any:
 
 
 def _is_infinite(value: Any) -> bool:
-    """Return whether a stiffness is infinite, as that of a rigid joint."""
+    """Return whether a stiffness is infinite, as in a rigid joint."""
     if isinstance(value, str):
         return value.strip().lower().lstrip("+") in ("inf", "infinity")
     return isinstance(value, numbers.Real) and value == math.inf
 
 
 def refuse_twice(what: str, names: Sequence[Any], robot: str) -> None:
-    """Refuse a name that two things of a robot have."""
+    """Refuse a name that is used twice in a robot."""
     for name, count in Counter(map(checked_name, names)).items():
         if count > 1:
             raise TaupiError(f"{robot}: {what} name {shown(name)} is used twice. Give each {what} its own name.")

@@ -38,7 +38,7 @@ _HALF_PI = Fraction("3.14159265358979323846264338327950288419716939937510") / 2
 _SHORT = 10**17
 # Angles closer than this (rad) to a multiple of 90 degrees are snapped to it, and so are multiples rounded as printed.
 SNAP_ANGLE = 1e-5
-# Snapped by more than this, torques change by more than most people would accept without knowing.
+# Snapping by more than this changes torques by more than most users would accept without a warning.
 SUSPECT_ANGLE = 1e-4
 # Snapping by more than this (rad) is reported; smaller corrections are the rounding of files with ten or more digits.
 REPORTED_ANGLE = 1e-9

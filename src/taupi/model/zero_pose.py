@@ -1,4 +1,4 @@
-"""Where the parts of a robot are with all joints at zero, as numbers; drawn on cards and reports without tracing a program."""
+"""Where the parts of a robot are with all joints at zero, as numbers, for drawings; no program is traced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class ZeroPose:
     """Homogeneous matrices (4, 4) in world axes: of each `joint` before it moves, of each `link`, of the `tip`.
 
-    `lines` are the corners (k, 3) of each link, from its parent's frame over the joint to its own, and last of the tip.
+    `lines` are the corners (k, 3) of each link, from its parent's frame via the joint to its own frame, and finally of the tip.
     """
 
     joints: tuple[np.ndarray, ...]
@@ -30,7 +30,7 @@ class ZeroPose:
 
     @property
     def length(self) -> float:
-        """The length of all lines together, m; one where there is none."""
+        """The total length of all lines, m; 1 if there are none."""
         return sum(float(np.linalg.norm(np.diff(p, axis=0), axis=1).sum()) for p in self.lines) or 1.0
 
 

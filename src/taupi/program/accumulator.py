@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from taupi.program.targets.cpu import Kernel
 
-# Bytes in a block of the regressor: enough samples for fast matrix products, few enough to stay near the cache.
+# Bytes in a block of the regressor: enough samples for fast matrix products, few enough to stay in the cache.
 BLOCK_BYTES = 4 << 20
 
 
@@ -116,7 +116,7 @@ class Accumulator:
         self._buffer = np.zeros((self._p + 1, self._n, self.block))
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the state without machine code and buffer: a copy in another process makes its own."""
+        """Return the state without machine code and buffer: a copy in another process creates its own."""
         return {k: v for k, v in self.__dict__.items() if k not in ("_kernel", "_buffer")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """Angles as points (cos, sin) on the unit circle, for exact and polynomial arithmetic.
 
-Programs use an angle only by its sine and cosine, and a sum of angles by the addition theorems. So over any ring an angle is
-a pair (c, s) with c^2 + s^2 = 1.
+Programs use an angle only through its sine and cosine, and a sum of angles through the addition theorems. So over any ring an
+angle is a pair (c, s) with c^2 + s^2 = 1.
 """
 
 from __future__ import annotations

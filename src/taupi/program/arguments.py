@@ -17,7 +17,7 @@ def batch(
 ) -> tuple[list[np.ndarray], tuple[int, ...]]:
     """Return each input as an array of shape (N, size), or (1, size) if all samples share it, and the batch shape.
 
-    Batch axes lead and broadcast. NaN and infinity pass; anything other than real numbers is an error.
+    Batch axes lead and broadcast. NaN and infinity are allowed; anything other than real numbers is an error.
     """
     arrays = [
         _checked(port, value, dtype) for port, value in zip(ports, in_order(name, ports, args, kwargs), strict=True)
@@ -66,7 +66,7 @@ def in_order(name: str, ports: Sequence[Port], args: Sequence[Any], kwargs: Mapp
 
 def _checked(port: Port, value: Any, dtype: Any) -> np.ndarray:
     try:
-        if isinstance(value, np.ma.MaskedArray):  # NaN passes through a program, a mask would be lost
+        if isinstance(value, np.ma.MaskedArray):  # NaN passes through a program, but a mask would be lost
             value = np.ma.filled(value.astype(float), np.nan)
         array = np.asarray(value)
     except ValueError:

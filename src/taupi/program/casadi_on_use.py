@@ -1,4 +1,4 @@
-"""CasADi as `cs`, imported when one of its names is first used: a program whose machine code is on disk needs none of it."""
+"""CasADi as `cs`, imported when one of its names is first used: a program whose machine code is on disk does not need it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 else:
 
     class _CasadiOnUse:
-        """Stands for the module: a name is looked up in it once and kept."""
+        """Stands in for the module: a name is looked up in it once and kept."""
 
         def __getattr__(self, name: str) -> Any:
             import casadi

@@ -41,7 +41,7 @@ class Constants:
     def __call__(self, name: str, value: Fraction | None, named: bool = False) -> SX:
         """Return an exact number as SX: itself for 0, +-1, +-2 and +-1/2, otherwise a symbol.
 
-        `name` is the symbol's, the same for the same number. `value` is None for a symbol that gets its number later
+        `name` is the symbol's name, always the same for the same number. `value` is None for a symbol that gets its number later
         (`Program.bind`). A constant that the user named (`named`) is always a symbol, and explicit forms keep its name.
         """
         import casadi as cs

@@ -1,4 +1,4 @@
-"""Files that spare the next process work: where they are, and that only what this user wrote, complete, is read from them."""
+"""Files that save the next process work: where they are, and how only complete ones that this user wrote are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from taupi.errors import TaupiError
 from taupi.files import write_private
 from taupi.input_files import open_regular
 
-# To be changed with the format of the stored files.
+# To be changed whenever the format of the stored files changes.
 _VERSION = 2
 _DIGEST = 32
 
@@ -27,14 +27,14 @@ def folder() -> Path | None:
     stated = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
     with suppress(RuntimeError):  # no home folder
         home = Path(stated) if stated else Path.home() / ".cache"
-        # With HOME="" the home folder would be the root of the file system, and a relative one is not the user's.
+        # With HOME="" the home folder would be the root of the file system, and a relative path is not the user's home.
         if home.is_absolute() and (stated or os.environ.get("HOME", "unset").strip()):
             return home / "taupi" / f"objects-{_VERSION}"
     return None
 
 
 def stored(file: Path | None) -> bytes | None:
-    """Return what `store` wrote to a file, if only this user can write it and it is complete: it begins with a hash of it."""
+    """Return what `store` wrote to a file, if only this user can write it and it is complete, by the hash that it begins with."""
     if file is None:
         return None
     try:
@@ -43,7 +43,7 @@ def stored(file: Path | None) -> bytes | None:
             if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
                 return None
             data = stream.read()
-    except (OSError, TaupiError):  # a pipe or a folder is no machine code
+    except (OSError, TaupiError):  # a pipe or a folder is not machine code
         return None
     digest, content = data[:_DIGEST], data[_DIGEST:]
     return content if _digest(file, content) == digest else None
@@ -58,5 +58,5 @@ def store(file: Path | None, content: bytes) -> None:
 
 
 def _digest(file: Path, content: bytes) -> bytes:
-    """Return a hash that ties the content to what it was made from, whose hash is the file's name."""
+    """Return a hash that ties the content to its source, whose hash is the file's name."""
     return hashlib.sha256(file.name.encode() + content).digest()

@@ -38,9 +38,9 @@ def emit(
     """Write the source of a `program` into a `directory`, and return the paths of its files.
 
     `language` is "c" (C99, header and source), "python" (needs only NumPy), "matlab" (Octave too) or "cuda" (a kernel). The
-    function and its files are called `name`, by default as the program is; `dtype` is "float64" (the default) or "float32".
-    `project` adds a CMakeLists.txt, a README.md and a call from Python to C. The directory is created if it does not exist. If
-    it holds files of these names, nothing is written unless `force` is set.
+    function and its files are called `name`, by default the program's name; `dtype` is "float64" (the default) or "float32".
+    `project` adds a CMakeLists.txt, a README.md and an example of a call from Python to C. The directory is created if it does
+    not exist. If it holds files of these names, nothing is written unless `force` is set.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Symbols without a value become random whole numbers up to this.
 _LARGEST_SYMBOL = 2**30
-# States beyond those that suffice to show every column, since almost any state shows what one can show.
+# States beyond those that suffice for every column, since almost any state shows as much as a state can show.
 _SPARE = 8
 
 
@@ -46,8 +46,8 @@ def states_for(program: Program) -> int:
 def active_columns(program: Program) -> list[int]:
     """Return the columns of the first output that do not vanish identically, by exact evaluation at random states.
 
-    There is no rounding: a column that is zero only because cos^2 + sin^2 = 1 is zero here. Symbols without a value are random,
-    too.
+    There is no rounding: a column that is zero only because cos^2 + sin^2 = 1 is zero here. Symbols without a value are also
+    random.
     """
     _matrix_shape(program)
     try:

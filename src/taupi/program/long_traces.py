@@ -10,12 +10,12 @@ from taupi.program.port import Port
 from taupi.progress import progress
 
 Trace = TypeVar("Trace", bound=Callable[..., Any])
-# Numbers that a program takes, beyond which its trace is worth a line: the states of 25 joints.
+# With more input numbers than this, a program's trace gets a line: the states of 25 joints.
 _MANY = 75
 
 
 def watched_when_long(trace: Trace) -> Trace:
-    """Return the function `trace(name, body, inputs, ...)`, shown as progress where the inputs are many."""
+    """Return the function `trace(name, body, inputs, ...)`, shown as progress if there are many inputs."""
 
     @wraps(trace)
     def watched(name: str, body: Callable[..., Any], inputs: Sequence[Port], *more: Any, **keywords: Any) -> Any:

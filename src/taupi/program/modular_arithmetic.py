@@ -125,7 +125,7 @@ class Field:
 class Modular:
     """A program in modular arithmetic: `symbols` and `angles` are the constants that are variables.
 
-    Constants without a value always are variables; `keep` names others that are variables although they have a value.
+    Constants without a value are always variables; `keep` names others that are variables although they have a value.
     """
 
     def __init__(self, program: Program, keep: tuple[str, ...] = ()) -> None:

@@ -44,11 +44,11 @@ class Program:
     It compiles itself for the CPU on the first call. NaN and infinity pass through, as in NumPy. Called with CasADi SX it
     returns SX, so programs compose.
 
-    `name`, `inputs` and `outputs` are those of the function, and `constants` its exact numbers. `function` is the CasADi
+    `name`, `inputs` and `outputs` describe the function, and `constants` are its exact numbers. `function` is the CasADi
     function between them: it takes the inputs as column vectors, then the constants, and returns row-major columns.
     `parameters` are what the columns of the output stand for, or None. `guard` is called as guard(program, *arrays) to check
-    the arguments of a plain call, and raises or warns; None for no check. It is kept by programs with some of the rows or
-    columns, and dropped by compiled programs and by all others derived from this one.
+    the arguments of a plain call, and raises or warns; None for no check. Programs with some of the rows or columns keep it;
+    compiled programs and all others derived from this one drop it.
     """
 
     name: str
@@ -85,14 +85,13 @@ class Program:
     def compile(
         self, target: str = "cpu", threads: int | None = None, layout: str | None = None, dtype: DTypeLike | None = None
     ) -> Callable[..., Any]:
-        """Return the program built for a target, to be called as the program is.
+        """Return the program built for a target, to be called like the program itself.
 
         `target` is "cpu" (vector instructions through LLVM, the default), "cuda" (a GPU, through CuPy) or "numpy" (the
-        reference). "interval" takes a pair (lo, hi) per input, a box, and returns pairs that enclose what the program takes
-        on in it. "exact" and "explicit" are the targets behind `exact` and `sympy`. `threads` share a large batch on the CPU,
-        1 by default. `layout` is that of the results: "samples", (..., *shape), the default on a CPU; "batch_last",
-        (*reversed shape, N), the default on a GPU; "nonzeros", (structural nonzeros, N). `dtype` is "float64" (the default) or
-        "float32".
+        reference). "interval" takes a pair (lo, hi) per input, a box, and returns pairs that enclose the program's values in it.
+        "exact" and "explicit" are the targets behind `exact` and `sympy`. `threads` share a large batch on the CPU, 1 by default.
+        `layout` is that of the results: "samples", (..., *shape), the default on a CPU; "batch_last", (*reversed shape, N), the
+        default on a GPU; "nonzeros", (structural nonzeros, N). `dtype` is "float64" (the default) or "float32".
         """
         from taupi.program.targets import target_module
         from taupi.program.targets.built_function import BuiltFunction
@@ -121,7 +120,7 @@ class Program:
         matrices = tuple(from_column(r, p.shape) for r, p in zip(results, self.outputs, strict=True))
         return matrices[0] if len(matrices) == 1 else matrices
 
-    # What it is ---------------------------------------------------------------------------------------------------
+    # Contents -----------------------------------------------------------------------------------------------------
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -165,7 +164,7 @@ class Program:
     def nonzeros(self, port: int = 0, exact: bool = False) -> np.ndarray:
         """Return the flat, row-major positions of an output's structural nonzeros, in the order the tape stores them.
 
-        `port` is the number of the output. With `exact`, constants are symbols, none of which is taken for zero.
+        `port` is the number of the output. With `exact`, constants are symbols, none of which counts as zero.
         """
         function = self.function if exact else self._numeric
         return np.array(function.sparsity_out(port).row(), dtype=np.int64)
@@ -236,7 +235,7 @@ class Program:
         return self.take(self.parameters.layout.select(names))
 
     def columns(self, names: Sequence[str] | str) -> Program:
-        """Return the same as `select`, which is the clearer name: the columns of some parameters, by their `names`."""
+        """Return the same as `select`, which has the clearer name: the columns of some parameters, by their `names`."""
         return self.select(names)
 
     def reduced(self) -> Program:
@@ -280,7 +279,7 @@ class Program:
     def exact(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluate one sample in rational arithmetic; `args` and `kwargs` are the inputs, as nested sequences of numbers.
 
-        For an input whose sine or cosine is taken, state the tangent of its half: see `taupi.program.targets.exact`.
+        For an input whose sine or cosine is taken, give the tangent of its half: see `taupi.program.targets.exact`.
         """
         return self.compile("exact")(*args, **kwargs)
 
@@ -323,15 +322,15 @@ class Program:
         return explicit(self, values, angles, names, digits, short, intermediates, limit)
 
     def latex(self, values: bool = False, time: str | None = None) -> str:
-        """Return the outputs as LaTeX formulas; `values` and more choices are those of `explicit`, `time` that of its `latex`."""
+        """Return the outputs as LaTeX formulas; `values` and further options are as in `explicit`, `time` as in its `latex`."""
         return self.explicit(values).latex(time=time)
 
     def mathematica(self, values: bool = False, time: str | None = None) -> str:
-        """Return the outputs as Mathematica reads them; `values` is that of `explicit`, `time` that of its `mathematica`."""
+        """Return the outputs as Mathematica reads them; `values` is as in `explicit`, `time` as in its `mathematica`."""
         return self.explicit(values).mathematica(time)
 
     def maple(self, values: bool = False, time: str | None = None) -> str:
-        """Return the outputs as Maple reads them; `values` is that of `explicit`, `time` that of its `maple`."""
+        """Return the outputs as Maple reads them; `values` is as in `explicit`, `time` as in its `maple`."""
         return self.explicit(values).maple(time)
 
     # Source text; `taupi.emit` writes the files ---------------------------------------------------------------------

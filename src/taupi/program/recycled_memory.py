@@ -1,8 +1,8 @@
-"""Memory of large results that is used again once nobody holds it: its pages are there, which fresh memory has yet to get.
+"""Memory of large results that is used again once nothing refers to it: it already has its pages, which fresh memory still needs.
 
 The system hands out fresh memory page by page when it is first written, and that takes longer than computing what is written. So
-the memory of a large result is kept when the last array over it is gone, and the next result that fits is put there. At most
-LIMIT bytes are kept, the most recent ones; the rest goes back to the system at once, and all of it when the process ends.
+the memory of a large result is kept when the last array over it is gone, and the next result that fits uses it. At most LIMIT
+bytes are kept, the most recent ones; the rest is returned to the system at once, and all of it when the process ends.
 """
 
 from __future__ import annotations
@@ -14,18 +14,19 @@ from typing import Any
 
 import numpy as np
 
-# Bytes that are kept at most, of all results together.
+# The most bytes that are kept, of all results together.
 LIMIT = 512 * 1024 * 1024
-# Results smaller than this are quicker had from the C library.
+# For results smaller than this, the C library is faster.
 LEAST = 1024 * 1024
 _ALIGNMENT = 64
 
 
 class RecycledMemory:
-    """Memory that was given back, of which at most `limit` bytes are kept.
+    """Memory that was returned, of which at most `limit` bytes are kept.
 
     Any thread may take memory. It comes back when the last array over it is collected, which may be in any thread and in the
-    middle of anything, this class included: so its list is changed by single steps, and how much is kept is counted anew.
+    middle of anything, this class included: so its list is changed only by atomic operations, and how much is kept is counted
+    each time.
     """
 
     def __init__(self, limit: int = LIMIT) -> None:
@@ -36,10 +37,10 @@ class RecycledMemory:
     def array(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """Return an array with any content that starts at a cache line.
 
-        Its memory is used again when it and all arrays made from it are collected, and not before: whatever views it keeps it.
+        Its memory is used again when it and all arrays made from it are collected, and not before: every view keeps it alive.
         """
         count = math.prod(shape) * dtype.itemsize
-        # NumPy ends the chain of bases of an array at one over an object that is no array, and every view holds that one.
+        # The chain of bases of a NumPy array ends at one over an object that is not an array, and every view refers to that one.
         owner = np.asarray(_Loan(self, self._take(count + _ALIGNMENT)))
         start = -int(owner.__array_interface__["data"][0]) % _ALIGNMENT
         return owner[start : start + count].view(dtype).reshape(shape)
@@ -50,11 +51,11 @@ class RecycledMemory:
         return sum(memory.nbytes for memory in tuple(self._free))
 
     def clear(self) -> None:
-        """Return what is kept to the system."""
+        """Return all memory that is kept to the system."""
         self._free.clear()
 
     def give_back(self, memory: np.ndarray) -> None:
-        """Keep memory that nobody holds, and let go of the oldest beyond the limit."""
+        """Keep memory that nothing refers to, and release the oldest beyond the limit."""
         with self._lock:
             self._free.append(memory)
             while self.kept > self.limit:
@@ -70,17 +71,17 @@ class RecycledMemory:
                         return self._free.pop(place)
         try:
             return np.empty(count, dtype=np.uint8)
-        except MemoryError:  # what is kept may be in the way
+        except MemoryError:  # the kept memory may be in the way
             self.clear()
             return np.empty(count, dtype=np.uint8)
 
     def after_fork(self) -> None:
-        """Have a lock that is open: in the parent of this process another thread may have held it."""
+        """Create a new, open lock: in the parent of this process another thread may have held the old one."""
         self._lock = threading.RLock()
 
 
 class _Loan:
-    """What all arrays over some memory hold; collected, it gives the memory back."""
+    """What all arrays over some memory refer to; when it is collected, the memory is returned."""
 
     __slots__ = ("__array_interface__", "__weakref__", "_memory", "_pool")
 

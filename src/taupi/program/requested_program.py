@@ -1,8 +1,8 @@
-"""Programs by request: what another process was asked for, traced and compiled is called here without tracing it again.
+"""Programs by request: a program that another process has traced and compiled is called here without tracing it again.
 
-A request is all that a program depends on: which builder, its arguments, and the state of the package and of CasADi. Its hash is
-the name of a file that says which machine code answers the request. The file is used where all of that is the same; if it is
-missing or damaged, or the machine code is, the program is traced and compiled as if there were none.
+A request is everything that a program depends on: which builder, its arguments, and the state of the package and of CasADi. Its
+hash is the name of a file that says which machine code answers the request. The file is used if all of that is the same; if the
+file or the machine code is missing or damaged, the program is traced and compiled as usual.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _ROOMS_WITHOUT_BUILDERS = frozenset(
 
 
 class RequestedProgram(Program):
-    """A program that stands for a request. It is traced when something is asked that its machine code does not tell."""
+    """A program that stands for a request. It is traced only if something is needed that its machine code does not contain."""
 
-    # What is set for an instance, as for any other program, comes before these.
+    # What is set on an instance, as for any other program, takes precedence over these.
 
     @cached_property
     def constants(self) -> Any:
@@ -70,7 +70,7 @@ class RequestedProgram(Program):
 def requested(build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Return `build(*args, **kwargs)`, a program, without running it if its machine code is on disk.
 
-    What is no program, or checks its arguments by a guard, is built and returned as it is.
+    Anything that is not a program, or that has a guard for its arguments, is built and returned as it is.
     """
     file = _file(build, args, kwargs)
     record = _read(file)
@@ -140,7 +140,7 @@ def _recalled_kernel(program: Program, record: dict[str, Any]) -> Any:
 
 
 def _file(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Path | None:
-    """Return the file of a request; None if the cache is off or the request has no text that says all of it."""
+    """Return the file of a request; None if the cache is off or the request cannot be written completely as text."""
     place = folder()
     package = None if place is None else _state_of_package()
     if place is None or package is None:
@@ -153,11 +153,11 @@ def _file(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, An
 
 
 class _NoTextError(Exception):
-    """A value whose text would not say all that matters of it, such as a function, or an object of another package."""
+    """A value whose text would not say everything that matters, such as a function, or an object of another package."""
 
 
 def _text(value: Any) -> Iterator[str]:
-    """Yield words for a value, other words for another value."""
+    """Yield words that identify a value: another value has other words."""
     kind = type(value)
     if kind is Fraction:
         yield f"{value.numerator}/{value.denominator}"
@@ -172,14 +172,14 @@ def _text(value: Any) -> Iterator[str]:
     elif dataclasses.is_dataclass(value) and _looked_at(kind.__module__):
         yield f"{kind.__module__}.{kind.__qualname__}"
         for field in dataclasses.fields(value):
-            if field.compare:  # else it makes no difference between two values, nor between their programs
+            if field.compare:  # other fields make no difference, neither to the value nor to its program
                 yield from _text(getattr(value, field.name))
     else:
         raise _NoTextError
 
 
 def _looked_at(module: str) -> bool:
-    """Whether the state of the package says when a module changes."""
+    """Whether the state of the package changes with a module."""
     package, *rooms = module.split(".")
     return package == __name__.split(".")[0] and rooms[:1] != [] and rooms[0] not in _ROOMS_WITHOUT_BUILDERS
 
@@ -188,7 +188,7 @@ def _looked_at(module: str) -> bool:
 def _state_of_package() -> str | None:
     """Return words that change with every change of the source of builders, and with CasADi; None if there are no files.
 
-    As for Python's own cache of compiled code, a file is taken for the same while its size and its times are the same.
+    As for Python's own cache of compiled code, a file counts as unchanged as long as its size and its times are the same.
     """
     try:
         casadi = find_spec("casadi")

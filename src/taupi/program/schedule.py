@@ -1,4 +1,4 @@
-"""Another order of a tape's instructions, in which few values wait at a time: those that a processor has no register for cost."""
+"""An order of a tape's instructions in which few values wait at a time: values without a processor register cost time."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def most_waiting(instructions: Sequence[Instruction]) -> int:
 def with_few_waiting(instructions: Sequence[Instruction], before: Mapping[int, int] | None = None) -> list[Instruction]:
     """Return the instructions in an order that keeps few values waiting; each output is stored as soon as it is known.
 
-    Outputs come one after the other, each behind what it needs; a value that is the last to need another is computed at once. Of
-    several orders of outputs, the one with fewest values waiting is taken. `before` says, by the number of an output, which
-    register must be computed before it is stored. What no output needs is left out.
+    Outputs come one after another, each after what it needs; an instruction that is the last to need a value is computed at once.
+    Of several orders of outputs, the one with the fewest waiting values is taken. `before` says, by the number of an output,
+    which register must be computed before it is stored. Instructions that no output needs are left out.
     """
     tape = _Tape(instructions, before or {})
     most = max(map(tape.effort, tape.outputs), default=0)
@@ -45,7 +45,7 @@ def with_few_waiting(instructions: Sequence[Instruction], before: Mapping[int, i
 
 
 class _Tape:
-    """Instructions, who needs whom, and what each output needs, as bits of a number."""
+    """Instructions, their dependencies, and what each output needs, as bits of a number."""
 
     def __init__(self, instructions: Sequence[Instruction], before: Mapping[int, int]) -> None:
         steps = [i for i in instructions if i.op != "output"]
@@ -53,7 +53,7 @@ class _Tape:
         self.by_register = {i.out: i for i in steps}
         self.outputs = dict(enumerate(i for i in instructions if i.op == "output"))
         self.cones: dict[int, int] = {}
-        self.weights: dict[int, int] = {}  # values waiting while a register is computed, were nothing shared
+        self.weights: dict[int, int] = {}  # values that would wait while a register is computed if nothing were shared
         for k, i in enumerate(steps):
             self.cones[i.out] = 0 if i.op == "const" else 1 << k
             for a in i.args:
@@ -74,7 +74,7 @@ class _Tape:
         return self.cones[self.outputs[output].args[0]].bit_count()
 
     def nearest_first(self) -> list[int]:
-        """Return the outputs so that each is the one that needs fewest instructions beyond those before it."""
+        """Return the outputs in an order in which each needs the fewest instructions beyond those before it."""
         rest, order, done = list(self.outputs), [], 0
         while rest:
             nearest = min(rest, key=lambda k: ((self.cones[self.outputs[k].args[0]] & ~done).bit_count(), k))
@@ -95,7 +95,7 @@ class _Tape:
 
 
 class _Schedule:
-    """A schedule that grows."""
+    """A schedule under construction."""
 
     def __init__(self, tape: _Tape) -> None:
         self.tape, self.result = tape, list[Instruction]()
@@ -103,7 +103,7 @@ class _Schedule:
         self.left = Counter(a for i in (*tape.steps, *tape.outputs.values()) for a in i.args)
 
     def compute(self, register: int) -> None:
-        """Put what a register needs that is not there yet, and itself; what needs most comes first."""
+        """Add what a register needs and is not there yet, then the register itself; what needs most comes first."""
         stack: list[tuple[int, bool]] = [(register, False)]
         by_weight: Callable[[int], int] = self.tape.weights.__getitem__
         while stack:
@@ -117,7 +117,7 @@ class _Schedule:
                 stack += [(a, False) for a in sorted(self.tape.by_register[at].args, key=by_weight)]
 
     def put(self, instruction: Instruction) -> None:
-        """Put an instruction, and then whatever becomes possible by it and frees a value."""
+        """Add an instruction, and then every instruction that it makes possible and that frees a value."""
         work = [instruction]
         while work:
             i = work.pop()

@@ -15,7 +15,7 @@ from taupi.errors import TaupiError
 from taupi.program.targets.cpu import Kernel
 from taupi.program.targets.simd.machine_code import load
 
-# A thread pays off from this many samples on: a step has thousands of operations.
+# A thread is worth its cost from this many samples on: a step has thousands of operations.
 _SAMPLES_PER_THREAD = 16
 
 # Calls kernel(table, start, stop) `count` times; after each call every entry of the table advances by its stride. After each
@@ -200,7 +200,7 @@ class _Table:
 
 
 class _Part:
-    """The share of one thread: samples start to stop - 1, with scratch memory of its own."""
+    """The share of one thread: samples start to stop - 1, with its own scratch memory."""
 
     def __init__(self, calls: list[_Call], times: int, batch: int, start: int, stop: int) -> None:
         self._outer, *inner = [_Table(call, axes, batch) for axes, call in enumerate(calls, start=1)]
@@ -227,7 +227,7 @@ def _run(parts: list[_Part], first: int, last: int) -> None:
     if len(parts) == 1:
         parts[0].run(first, last)
         return
-    _loop()  # made before threads ask for it: of two that make it at once, one would run code that is freed meanwhile
+    _loop()  # created before threads need it: if two created it at once, one would run code that is freed meanwhile
     with ThreadPoolExecutor(max(1, len(parts))) as pool:
         for _ in pool.map(lambda part: part.run(first, last), parts):
             pass

@@ -16,8 +16,8 @@ from taupi.errors import TaupiError
 if TYPE_CHECKING:
     from casadi import Function as CasadiFunction
 
-# The CasADi operations that targets know, by number of arguments. CasADi has operations of their own for q^2 ("sq") and 2q
-# ("twice"), and writes a conditional as a product with a comparison.
+# The CasADi operations that targets know, by number of arguments. CasADi has separate operations for q^2 ("sq") and 2q ("twice"),
+# and writes a conditional as a product with a comparison.
 UNARY = (
     "neg",
     "sq",

@@ -104,7 +104,7 @@ def pullback(program: Program, inputs: Sequence[int], outputs: Sequence[int]) ->
 
 
 def _unused(program: Program, name: str, port: Port) -> Port:
-    """Return a port like another one, with a name that no input of the program has."""
+    """Return a copy of a port, with a name that no input of the program has."""
     while name in {p.name for p in program.inputs}:
         name += "_"
     return dataclasses.replace(port, name=name)

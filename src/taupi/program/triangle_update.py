@@ -1,4 +1,4 @@
-"""Rows learnt by a triangle: the square root of a covariance, updated in loops of machine code, and the same loops in C.
+"""Recursive least squares with a triangle, the square root of a covariance: loops of machine code, and the same in C.
 
 A state z holds b estimates x and then the columns of an upper triangle S, each without the zeros below its diagonal; S S^T is the
 covariance. Written out for a given b this would be tens of thousands of instructions; as loops it is a page.
@@ -265,7 +265,7 @@ def update_triangle(
 ) -> np.ndarray:
     """Learn rows `y` (n, b) with torques `e` (n,) of a `variance` (n,) each into a state `z`, in place; return innovations (n,).
 
-    Before, standard deviations grow by a factor `grow`, but none beyond its bound in `bounds` (b,). All arrays are C-contiguous
+    First, standard deviations grow by a factor `grow`, but none beyond its bound in `bounds` (b,). All arrays are C-contiguous
     doubles.
 
     >>> z = np.array([0.0, 2.0])  # x = 0, with a standard deviation of 2

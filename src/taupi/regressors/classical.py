@@ -28,7 +28,7 @@ from taupi.regressors.recursive import link_regressor
 
 # Blocks of ten entries that are written out; 100 joints in a row have 5050.
 _MOST_BLOCKS = 5050
-_SLOW_BLOCKS = 500  # with more, it takes over a second, and a terminal shows a line
+_SLOW_BLOCKS = 500  # with more, tracing takes over a second, and a terminal shows a line
 ALGORITHMS = ("recursive", "lagrangian")
 
 
@@ -105,7 +105,7 @@ def _blocks(robot: Robot) -> int:
             f"The regressor of {robot.name} has {10 * blocks} entries, too many to write out one by one, "
             f"expected at most {10 * _MOST_BLOCKS}: that of 100 joints in a row takes minutes.",
             remedy=(
-                "tau = Y pi itself grows with the number of joints alone: use taupi.inverse_dynamics(robot). "
+                "tau = Y pi itself grows only linearly with the number of joints: use taupi.inverse_dynamics(robot). "
                 "Or describe a part of the robot: ",
                 *(Argument("lock", ["..."]), " or ", Argument("tip", "..."), " of taupi.load."),
             ),
@@ -171,7 +171,7 @@ def slotine_li_regressor(
 def momentum_regressor(robot: Robot) -> Program:
     """Return Y_p(q, qd) of `robot`, n x p, with the momentum M qd = Y_p pi.
 
-    It is the regressor without weight and velocity at the acceleration qd. The first six rows of a floating robot are its
+    It is the regressor without gravity, at zero velocity and the acceleration qd. The first six rows of a floating robot are its
     momentum (angular, linear) about the root frame's origin, in that frame's axes; kinetic energy is qd^T Y_p pi / 2.
 
     >>> import taupi as tp

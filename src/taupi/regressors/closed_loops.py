@@ -1,4 +1,4 @@
-"""Robots with closed loops at given states: loops closed by Newton's method, motions and torques of the motors alone."""
+"""Robots with closed loops at given states: loops closed by Newton's method, motions, and torques of only the motors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from taupi.regressors.classical import regressor
 
 # A loop is closed when it is open by less than this, m and rad.
 CLOSED = 1e-11
-# Directions along which a loop opens by less than this share of the largest are not a constraint: planar loops have such.
+# Directions along which a loop opens by less than this share of the largest are not a constraint: planar loops have them.
 _FREE = 1e-9
 _STEPS = 60
 
@@ -66,7 +66,7 @@ class ClosedLoops:
         """Return the positions (N, n) of all joints at which the loops are closed, by Newton's method.
 
         `q` (N, k) are those of the independent joints; `guess` (n,) or (N, n) is where the others start, by default at zero, and
-        after the first sample where the one before it ended.
+        after the first sample at the solution of the previous one.
         """
         wanted = np.atleast_2d(np.asarray(q, dtype=float))
         if wanted.shape[1] != len(self.independent):
@@ -144,8 +144,8 @@ class ClosedLoops:
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return qdd (N, n) and the loops' forces (N, rows) of M qdd + b = tau + J^T f, J qdd + dJ/dt qd = 0.
 
-        `q`, `qd` and `tau` (N, n) are those of all joints, with the loops closed. Of redundant constraints, the forces are the
-        smallest.
+        `q`, `qd` and `tau` (N, n) are those of all joints, with the loops closed. If constraints are redundant, the forces are
+        the smallest possible.
         """
         x, v, u = (np.atleast_2d(np.asarray(value, dtype=float)) for value in (q, qd, tau))
         mass, bias = mass_matrix(self.robot)(x), bias_torque(self.robot)(x, v)
@@ -163,7 +163,7 @@ class ClosedLoops:
 def numerical_rank(rows: np.ndarray, tolerance: float = 1e-8) -> int:
     """Return the number of singular values of rows (N, p), with columns of unit length, above `tolerance` of the largest.
 
-    Of loops, ranks are numbers: what is smaller than the tolerance may be rounding, or a combination that hardly shows.
+    Ranks of loops are numerical: a value below the tolerance may be rounding, or a combination that has hardly any effect.
 
     >>> import numpy as np
     >>> numerical_rank(np.array([[1.0, 2.0], [2.0, 4.0]]))

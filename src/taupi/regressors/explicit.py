@@ -55,7 +55,7 @@ def _momentum_program(robot: Robot, link: int) -> Program:
     return trace_robot(f"momentum_{robot.links[link].name}", robot, body, ["q", "qd"], ports)
 
 
-_READABLE = 400  # operations: a regressor with more fills pages
+_READABLE = 400  # operations: a regressor with more would fill pages
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class ExplicitRegressor:
         return f"Explicit regressors of {self.robot.name}: Y and Y_r, {n} x {p}{zero}"
 
     def _repr_html_(self) -> str:
-        """Return Y without the columns that vanish as formulas, with its parameters; only these where it would be too long."""
+        """Return the columns of Y that do not vanish as formulas, with the parameters; only the latter if Y would be too long."""
         names = ", ".join(self.reduced.parameters.names)
         head = f"<p>{html.escape(repr(self))}</p><p>Columns that act: {html.escape(names)}</p>"
         if self.reduced.classical_program.operations.total > _READABLE:

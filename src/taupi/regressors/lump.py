@@ -45,7 +45,7 @@ class Lumped:
 
     @property
     def parameters(self) -> Parameters:
-        """Theta: its names, and its values where the unknowns have some."""
+        """Theta: its names, and its values if the unknowns have some."""
         return self.regressor.parameters
 
     @property
@@ -55,7 +55,7 @@ class Lumped:
 
     @property
     def rank(self) -> int:
-        """The number of independent columns, which is below `count` only where parameters were prescribed."""
+        """The number of independent columns, which is below `count` only if parameters were prescribed."""
         return len(self.kept)
 
     @cached_property

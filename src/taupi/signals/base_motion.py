@@ -1,4 +1,4 @@
-"""What a log has of a base that moves freely: its angular velocity, what its accelerometer reads, contacts and wrenches."""
+"""The signals of a base that moves freely: its angular velocity, its accelerometer's reading, contacts and wrenches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BaseMotion:
     Attributes:
         w: Angular velocity (N, 3), rad/s, as a gyroscope reads it.
         a: What an accelerometer at the root frame's origin reads (N, 3), m/s^2: its acceleration minus gravity.
-        wd: Angular acceleration (N, 3), rad/s^2; None where it is to be differentiated from w.
+        wd: Angular acceleration (N, 3), rad/s^2; None if it has to be differentiated from w.
     """
 
     w: np.ndarray
@@ -33,7 +33,9 @@ class BaseMotion:
         for name in ("a", "wd"):
             value = getattr(self, name)
             if value is not None and len(value) != len(self.w):
-                raise TaupiError(f"base.{name} has {len(value)} samples, base.w {len(self.w)}, expected as many.")
+                raise TaupiError(
+                    f"base.{name} has {len(value)} samples, base.w {len(self.w)}, expected the same number."
+                )
 
     def __len__(self) -> int:
         return len(self.w)

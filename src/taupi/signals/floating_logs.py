@@ -1,4 +1,4 @@
-"""Logs of floating robots from what people have: full states in some library's convention, or an IMU somewhere on the base."""
+"""Logs of floating robots from common sources: full states in some library's convention, or an IMU anywhere on the base."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def base_from_imu(
 
     `gyroscope` (N, 3), rad/s, and `accelerometer` (N, 3), m/s^2, are in the axes of the frame, sampled `rate_hz` times per
     second. The accelerometer's reading is moved to the root's origin: a = R a_i - wd x r - w x (w x r), with r the place of the
-    frame. `angular_acceleration` (N, 3) is wd in the frame's axes, by default central differences of the gyroscope. Do this with
+    frame. `angular_acceleration` (N, 3) is wd in the frame's axes, by default central differences of the gyroscope. Use the
     signals as they were recorded: filtering comes afterwards.
 
     >>> import numpy as np, taupi as tp

@@ -1,6 +1,6 @@
 """Known torques as formulas of the joint positions: numbers, arithmetic, and sines and cosines of q1, q2, ...
 
-A formula is read by a grammar of its own and never evaluated as Python code.
+A formula is read by its own grammar and never evaluated as Python code.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def known_torque(formulas: Sequence[str], names: Sequence[str], q: np.ndarray) -
         with np.errstate(all="ignore"):
             result[:, list(names).index(joint)] = _value(tree, q)
     if not np.isfinite(result).all():
-        raise TaupiError(Argument("known_torque"), " is not finite at every position of the log. Mend its formula.")
+        raise TaupiError(Argument("known_torque"), " is not finite at every position of the log. Correct its formula.")
     return result
 
 

@@ -94,8 +94,8 @@ class Log:
         thetad: Motor velocities (N, n), rad/s or m/s.
         thetadd: Motor accelerations (N, n), rad/s^2 or m/s^2.
         tau_m: Motor torques or forces (N, n), N m or N.
-        tau_known: Known torques or forces (N, n) that act on the joints beside those of the motors, N m or N: tau + tau_known
-            moves the robot. Those that are formulas of q are in `known_torque`.
+        tau_known: Known torques or forces (N, n) that act on the joints in addition to those of the motors, N m or N: tau +
+            tau_known moves the robot. Those that are formulas of q are in `known_torque`.
         names: The names of the joints; j1, j2, ... by default.
         units: "rad" or "m" for each joint; "rad" by default.
         source: The file the log was read from.
@@ -104,8 +104,8 @@ class Log:
         delays: Seconds by which signals are late, by name, one per joint; `taupi.prepare` and `taupi.identify` undo them.
         known_torque: Known torques as formulas of q, such as "elbow = 12*sin(q2)", to be added to those of `tau_known`.
         base: How the base of a floating robot moves, a `taupi.floating.BaseMotion`; None for a robot that is bolted down.
-        wrench: What its surroundings apply to frames of the robot, by name: moment and force (N, 6), or a force alone (N, 3), at
-            the frame's origin and in its axes, N m and N.
+        wrench: Wrenches that the surroundings apply to frames of the robot, by name: moment and force (N, 6), or a force alone
+            (N, 3), at the frame's origin and in its axes, N m and N.
         contact: When frames of the robot touch the ground, by name (N,).
 
     >>> import taupi as tp
@@ -342,7 +342,7 @@ class Log:
 
 def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
     try:
-        if isinstance(value, np.ma.MaskedArray):  # what is masked was not measured
+        if isinstance(value, np.ma.MaskedArray):  # masked values were not measured
             value = np.ma.filled(value.astype(float), np.nan)
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -357,7 +357,7 @@ def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
 
 
 def _check_step(time: np.ndarray) -> None:
-    """Refuse times whose mean step cannot be divided by: no clock has it."""
+    """Refuse times with a mean step that no clock has, by which nothing can be divided."""
     step = abs(float(time[-1]) - float(time[0])) / (len(time) - 1) if len(time) > 1 else 0.0
     if 0 < step < _STEPS[0] or step > _STEPS[1]:
         raise TaupiError(Argument("time"), f" steps by {step:.3g} s, expected seconds.")

@@ -1,4 +1,4 @@
-"""The part of a log that is asked for, by time and by rows, and its positions with the offset that encoders have."""
+"""The requested part of a log, by time and by rows, and its positions with the encoders' offset."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ R = TypeVar("R", bound=Reading)
 
 
 def asked_part(log: Log, reading: Reading) -> Log:
-    """Return the rows of a log that `reading` asks for, encoder offsets added; the log itself if it asks for nothing."""
+    """Return the rows of a log that `reading` selects, encoder offsets added; the log itself if it selects nothing."""
     (part,) = asked_blocks([log], reading, len(log))
     note = _note(reading, len(part), len(log))
     return part.with_(notes=note) if note else part
 
 
 def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator[Log]:
-    """Yield what `reading` asks for of the blocks of a log, in blocks of at least `size` rows, except for the last."""
+    """Yield the part of a log's blocks that `reading` selects, in blocks of at least `size` rows, except for the last."""
     if (reading.begin, reading.end, reading.rows) == (None, None, None):
         yield from (_with_offset(block, reading) for block in blocks)
         return
@@ -61,7 +61,7 @@ def _slack(origin: float) -> float:
 
 
 def whole_logs(reading: R) -> R:
-    """Return the settings for logs of which every row is read."""
+    """Return the settings that read every row of a log."""
     return dataclasses.replace(reading, begin=None, end=None, rows=None)
 
 

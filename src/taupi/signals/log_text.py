@@ -24,7 +24,7 @@ def summary(log: Log) -> str:
 
 
 def _surroundings(log: Log) -> str:
-    """Return what a log has beside its joints: a base that moves, contacts and wrenches of frames."""
+    """Return what a log holds in addition to its joints: a base that moves, contacts and wrenches of frames."""
     parts = ["its base"] if log.base is not None else []
     parts += [
         f"{what} of {', '.join(frames)}"

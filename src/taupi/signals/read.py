@@ -144,7 +144,7 @@ def _sniff(file: Source) -> str:
     for name in dict.fromkeys(order):
         if _module(name).sniff(file):
             return name
-    if ending:  # named like a format without being one: its reader says what is wrong
+    if ending:  # it has the ending of a format but not its content: the reader says what is wrong
         return ending
     raise TaupiError(f"{file.name} is of no known format. Known: {', '.join(FORMATS)}.")
 

@@ -48,11 +48,11 @@ class Reading(Settings):
         columns: Which column holds which signal, in which unit, and the gears between motors and joints: a mapping, or the path
             of a TOML file; guessed from the headers by default.
         rate_hz: Samples per second, Hz, for a file without a time column.
-        topic: Topic of a ROS bag, needed if it has several of joint states.
+        topic: Topic of a ROS bag, needed if the bag has several topics of joint states.
         format: Format of the file: csv, parquet, npz, mat or rosbag; recognised by its name and first bytes by default.
-        begin: Samples before this time are left out, s after the log's first sample; none by default.
-        end: Samples from this time on are left out, s after the log's first sample; none by default.
-        rows: Which rows are read, first:stop, counted from 0 and without the last; either may be left out. All by default.
+        begin: Samples before this time (s after the log's first sample) are left out; none by default.
+        end: Samples from this time on (s after the log's first sample) are left out; none by default.
+        rows: Which rows are read, first:stop, counted from 0 and excluding stop; either may be left out. All by default.
         encoder_offset: Added to the recorded joint positions q, rad or m, one or one per joint; 0 by default.
     """
 
@@ -95,7 +95,7 @@ class Streaming(Reading):
     """How log files are read, at once or block by block: everything in `Reading`, and the following.
 
     Attributes:
-        stream: Whether a file is read block by block, in bounded memory; by default if it is larger than 64 MB and both its
+        stream: Whether a file is read block by block, in bounded memory; by default, if it is larger than 64 MB and both its
             format and the derivatives allow it.
         block: Samples per block of a streamed file.
     """

@@ -6,12 +6,12 @@ import numpy as np
 
 from taupi.signals.log import Log
 
-# Rows that are looked at, and the share of the torque up to which it is a multiple of something else but for rounding.
+# Rows that are examined, and the share of the torque up to which a deviation from a multiple is rounding.
 _ROWS, _ROUNDING = 2000, 1e-6
 
 
 def rests_on_gains(log: Log) -> bool:
-    """Return whether tau is a combination of the currents, or of voltages and speeds of the motors, but for rounding.
+    """Return whether tau is a combination of the currents, or of voltages and speeds of the motors, apart from rounding.
 
     >>> import numpy as np
     >>> current = np.random.default_rng(0).normal(size=(50, 2))

@@ -21,7 +21,7 @@ MOTORS = ("theta", "thetad")  # what laws of elastic robots see
 
 @dataclass(frozen=True, eq=False)
 class Controller:
-    """A law, a program or a function, taken apart: programs of the law, where its estimate starts, or the function to call.
+    """A law, a program or a function in its parts: programs of the law, where its estimate starts, or the function to call.
 
     `rate` is tau and d pi_hat/dt, for continuous control; `step` is tau and the next estimate, for control at a rate. `start`
     is (p,), or (B, p) where every roll-out has its own.
@@ -65,7 +65,7 @@ class Controller:
             return cls(program.name, rate=program, step=program)
         if parameters is None:
             raise TaupiError(
-                f"{program.name} has an estimate pi_hat: say where it starts by ", Argument("parameters", ...), "."
+                f"{program.name} has an estimate pi_hat: state where it starts with ", Argument("parameters", ...), "."
             )
         start = _estimate(parameters, ports["pi_hat"])
         return cls(program.name, program, program, start=start, labels=ports["pi_hat"].labels)
@@ -91,7 +91,7 @@ class Controller:
 
     @property
     def size(self) -> int:
-        """The number of entries of the estimate, with whatever else the law integrates."""
+        """The number of entries of the estimate, including whatever else the law integrates."""
         return 0 if self.start is None else self.start.shape[-1]
 
     @property
@@ -114,12 +114,12 @@ class Controller:
         return self.wanted == _WANTED
 
     def needs_reference(self) -> bool:
-        """Return whether the law cannot do without a reference."""
+        """Return whether the law needs a reference."""
         return self.rate is not None and any(p.name in self.wanted for p in self.rate.inputs)
 
     @property
     def sees_motors(self) -> bool:
-        """Whether the law asks for motors."""
+        """Whether the law needs motors."""
         return self.rate is not None and any(p.name in MOTORS for p in self.rate.inputs)
 
     def other_inputs(self, continuous: bool) -> tuple[Port, ...]:
@@ -155,7 +155,7 @@ def held_torque(controller: ControllerLike, n: int, horizon: Horizon, several: b
     try:
         samples = real_array("controller", controller)
     except TaupiError:
-        return controller  # refused with what a controller may be
+        return controller  # refused elsewhere, in an error that lists what a controller may be
     periods, rate = horizon.steps, horizon.rate
     if samples.ndim not in ((2, 3) if several else (2,)) or samples.shape[-1] != n or samples.shape[-2] < periods:
         batch = f" or (roll-outs, N, {n})" if several else ""
@@ -173,7 +173,7 @@ def held_torque(controller: ControllerLike, n: int, horizon: Horizon, several: b
         )
 
     def torque_samples(t: float, *state: np.ndarray) -> np.ndarray:
-        # Times are sums of periods: what is missing to a whole one is rounding.
+        # Times are sums of periods: a small shortfall from a whole number is rounding.
         return samples[..., min(int(t * rate + 1e-6), samples.shape[-2] - 1), :]
 
     return torque_samples
@@ -185,7 +185,7 @@ def _check_torque(program: Program, n: int) -> None:
         listed = ", ".join(f"{p.name} {p.shape}" for p in program.outputs)
         raise TaupiError(f"{program.name} gives {listed}, expected tau ({n},): one torque per joint.")
     if any(p.name == "pi_hat" for p in program.inputs) and not {"dpi", "pi_next"} & set(outputs):
-        raise TaupiError(f"{program.name} has pi_hat but no dpi: say how the estimate changes.")
+        raise TaupiError(f"{program.name} has pi_hat but no dpi: state how the estimate changes.")
 
 
 def _estimate(parameters: ArrayLike, port: Port) -> np.ndarray:

@@ -29,8 +29,8 @@ class Horizon(Settings):
         integrator: Of fixed steps: "euler", "semi_implicit" (velocities first), "midpoint", "rk4", or "rosenbrock", linearly
             implicit, for stiff springs. Of SciPy, with adaptive steps: "rk45", "dop853", "lsoda", "radau", "bdf".
         substeps: Fixed steps per control period.
-        control: "sampled" holds the torque for each control period; "continuous" has the law inside the integrator, and its
-            estimate is integrated with the state.
+        control: "sampled" holds the torque for each control period; "continuous" evaluates the law inside the integrator, and
+            integrates its estimate with the state.
         tolerance: Relative error that adaptive steps allow.
         every: Keep one out of this many control periods in the run.
     """

@@ -43,12 +43,12 @@ EXPLICIT: dict[str, Tableau] = {
 }
 FIXED: dict[str, Tableau | Rosenbrock] = {**EXPLICIT, ROS34PW2.name: ROS34PW2}
 ADAPTIVE: dict[str, str] = {"rk45": "RK45", "dop853": "DOP853", "lsoda": "LSODA", "radau": "Radau", "bdf": "BDF"}
-# h omega up to which the swing of an undamped spring does not grow.
+# h omega up to which the oscillation of an undamped spring does not grow.
 UNDAMPED = {"semi_implicit": 2.0, "rk4": 2.828}
 
 
 def nodes(tableau: Tableau | Rosenbrock, substeps: int) -> tuple[float, ...]:
-    """Return the instants at which a method looks, as parts of an interval of this many steps.
+    """Return the instants at which a method evaluates the rate, as fractions of an interval of this many steps.
 
     `tableau` is the method, `substeps` the number of steps.
 

@@ -12,13 +12,13 @@ from taupi.regressors.classical import regressor
 from taupi.simulation.plants.rigid_plant import RigidPlant
 from taupi.simulation.references import Motion
 
-MOST = 2000  # instants at which torques are looked at
+MOST = 2000  # instants at which torques are computed
 
 
 def broken_limits(plant: Any, motion: Motion, time: np.ndarray) -> list[str]:
     """Return a sentence for each kind of limit that a motion breaks: the description's range and speed, the plant's torque.
 
-    `motion` has q, qd, qdd (N, n) at `time` (N,) in s; `plant` is any plant, torques are looked at for a `RigidPlant`.
+    `motion` has q, qd, qdd (N, n) at `time` (N,) in s; `plant` is any plant; torques are checked for a `RigidPlant` only.
     """
     robot = plant.robot
     joints = robot.driving_joints
@@ -36,7 +36,7 @@ def broken_limits(plant: Any, motion: Motion, time: np.ndarray) -> list[str]:
         speed, speeds = np.abs(motion.qd), [f"{u}/s" for u in units]
         sentences += _worst("is too fast", names, speeds, time, speed - fastest, speed, fastest)
     limits = plant.torque_limits if isinstance(plant, RigidPlant) else None
-    if limits is not None and not sentences:  # beyond its range the torque means little
+    if limits is not None and not sentences:  # outside the range, the torque means little
         rows = np.unique(np.linspace(0, len(time) - 1, MOST).astype(int))
         tau = np.abs(_torque(plant, Motion(*(v[rows] for v in motion)), time[rows]))
         forces = ["N" if j.prismatic else "N m" for j in joints]
@@ -66,7 +66,7 @@ def _worst(
 
 
 def _torque(plant: RigidPlant, motion: Motion, time: np.ndarray) -> np.ndarray:
-    """Return the torque that the motion takes, with what the arm carries at each time."""
+    """Return the torque that the motion needs, with what the arm carries at each time."""
     terms = resolve_terms(plant.terms)
     Y = regressor(plant.robot, terms=terms).compile("numpy")(*motion)
     pi = np.concatenate([plant.robot.parameters.values, term_parameters(plant.robot, terms).values])

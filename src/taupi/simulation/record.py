@@ -27,16 +27,16 @@ def record(
     qd_snr_db: float | None = None,
     qdd_snr_db: float | None = None,
 ) -> Log:
-    """Return the log of a `run` with encoders that count and with noise: positions round((q + e) / r) r, and the torque.
+    """Return the log of a `run` with encoder steps and noise: positions round((q + e) / r) r, and the torque.
 
-    `resolution` r (rad or m, one or one per joint) is that of the links' encoders, `motor_resolution` that of the motors', by
+    `resolution` r (rad or m, one or one per joint) is the step of the links' encoders, `motor_resolution` that of the motors', by
     default the same. `snr_db` is the noise of positions, `torque_snr_db` that of the torque, white, in decibels below the rms of
     each signal: std = rms 10^(-snr_db / 20); by default there is none. `torque`: "sampled" logs what is held from a row on;
     "middle" the mean of what is held before and after it, which is the torque that moved the arm about that row, as an
-    identification like that of Zollo et al. (2014, section 6) needs it. `seed` is that of the noise. The log has q and tau; of
-    elastic joints theta, too, and the torque also as tau_m. With `qd_snr_db` it has the velocities, too, and with `qdd_snr_db`
-    the accelerations, of joints and of motors, as tachometers and accelerometers with this ratio, dB, would; infinity
-    means no noise. The study adds noise to all three (Zollo et al. 2014, Table 2).
+    identification like that of Zollo et al. (2014, section 6) needs it. `seed` is that of the noise. The log has q and tau; with
+    elastic joints it also has theta, and the torque as tau_m. With `qd_snr_db` it also has the velocities, and with `qdd_snr_db`
+    the accelerations, of joints and of motors, as tachometers and accelerometers with this signal-to-noise ratio, dB, would
+    measure them; infinity means no noise. The study adds noise to all three (Zollo et al. 2014, Table 2).
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("zollo2r")
@@ -77,7 +77,7 @@ def _rates(run: Run, name: str, snr_db: float, rng: np.random.Generator) -> dict
 
 
 def _noisy(values: np.ndarray, snr_db: float | None, rng: np.random.Generator) -> np.ndarray:
-    draws = rng.standard_normal(values.shape)  # drawn in any case: the same seed is the same noise of what follows
+    draws = rng.standard_normal(values.shape)  # drawn in any case: a seed gives what follows the same noise
     if snr_db is None:
         return values
     rms = np.sqrt(np.mean(values**2, axis=0))
@@ -120,7 +120,7 @@ def _note(
     qd_snr_db: float | None,
     qdd_snr_db: float | None,
 ) -> str:
-    """Return what the log says of how it was recorded."""
+    """Return the log's note on how it was recorded."""
     parts = [] if resolution is None else [f"encoder steps {shown(resolution)}"]
     parts += [] if motor_resolution is None else [f"of motors {shown(motor_resolution)}"]
     parts += [] if snr_db is None else [f"positions with noise at {snr_db:g} dB"]

@@ -91,7 +91,7 @@ class Sinusoids:
 
     @classmethod
     def document(cls, name: str) -> Sinusoids:
-        """Return a motion that the adaptive laws are compared on: `name` is "planar2" or "puma560".
+        """Return a motion on which the adaptive laws are compared: `name` is "planar2" or "puma560".
 
         Kubozono et al. print none; these two are those of `taupi.papers.reproduce("kubozono")`.
         """
@@ -226,7 +226,7 @@ class BSpline(Piecewise):
     ) -> BSpline:
         """Return the spline of `count` random control points over `duration` (s), of which the first and last three are equal.
 
-        They are uniform in `centre` +- `amplitude` (n,), drawn with `seed`. The study "zollo2014" excites the PUMA so.
+        They are uniform in `centre` +- `amplitude` (n,), drawn with `seed`. The study "zollo2014" excites the PUMA in this way.
         """
         middle, width = _numbers(centre, "centre", 1), _numbers(amplitude, "amplitude", 1)
         if isinstance(count, bool) or not isinstance(count, int) or count < 6 or len(width) != len(middle):
@@ -252,7 +252,7 @@ class BSpline(Piecewise):
 
         Each joint goes from peak to opposite peak in legs of random length, uniform in `legs` (s), for `duration` (s); a peak is
         `peak` (rad, one or one per joint) times a number uniform in (`least`, 1). `seed` is that of the random numbers.
-        `taupi.papers.reproduce("zollo2014")` excites the two-joint arm so.
+        `taupi.papers.reproduce("zollo2014")` excites the two-joint arm in this way.
         """
         middle = _numbers(centre, "centre", 1)
         step, end = positive("spacing", spacing), positive("duration", duration)
@@ -300,7 +300,7 @@ class MinimumJerk(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class SampledMotion(Piecewise):
-    """A motion from samples of q: the spline of degree 5 through them, or of degree 3 where they are few.
+    """A motion from samples of q: the spline of degree 5 through them, or of degree 3 if there are few.
 
     `time` (N,) is in s, `samples` are the positions (N, n) then, in rad or m.
 
@@ -334,7 +334,7 @@ class SampledMotion(Piecewise):
     def read(cls, path: str | os.PathLike[str], robot: Robot | None = None) -> SampledMotion:
         """Return the motion in the file at `path`: a CSV with time and positions, Parquet, or whatever `taupi.read_log` reads.
 
-        `robot` says which joints are meant, where the file names them.
+        `robot` says which joints are meant, if the file names them.
         """
         return cls.from_log(read_log(path, robot))
 

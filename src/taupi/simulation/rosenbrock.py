@@ -16,8 +16,8 @@ from taupi.dynamics.types import SX, Expression, Matrix, Vector
 class Rosenbrock:
     """A W-method: (1 - h g J) k_i = h f(y + sum_j a_ij k_j) + h J sum_j g_ij k_j, y + sum_i b_i k_i (Hairer & Wanner 1996, IV.7).
 
-    J is the Jacobian of the plant's own state; that of time, energy and a law's estimate is taken as 0, which a W-method may do
-    and keep its `order`. `a`, `g` and `b` are the coefficients, `name` is that of the integrator.
+    J is the Jacobian of the plant's own state; that of time, energy and a law's estimate is taken as 0, which does not reduce the
+    `order` of a W-method. `a`, `g` and `b` are the coefficients, `name` is that of the integrator.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Rosenbrock:
         return a @ inverse, np.diag(1 / np.diag(g)) - inverse, np.array(self.b) @ inverse
 
     def step(self, rate: Callable[[Vector, int], Vector], y: Vector, h: float, positions: int) -> Vector:
-        """Return `y`, which is of symbols, after a step of length `h` (s) over SX; `rate(y, node)` is dy/dt at a node.
+        """Return `y`, made of symbols, after a step of length `h` (s) over SX; `rate(y, node)` is dy/dt at a node.
 
         y begins with `positions` positions and as many velocities. With dp/dt = v and dv/dt = f, J is [[0, 1], [P, V]], and a
         stage is a system of the size of v alone: (1 / (h g) - V - h g P) u_v = r_v + h g P r_p, u_p = h g (r_p + u_v).

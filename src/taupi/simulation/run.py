@@ -1,4 +1,4 @@
-"""What a simulation returns: frozen arrays over time, an energy audit, where they come from; files and logs of them."""
+"""What a simulation returns: frozen arrays over time, an energy audit, their provenance; and how they become files and logs."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _MOTIONS = ("reference", "measured", "measured_motors")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """A simulated motion, as `taupi.simulate` returns it: arrays over time that know where they come from.
+    """A simulated motion, as `taupi.simulate` returns it: arrays over time, with their provenance.
 
     `time` is (N,) in s; `q`, `qd`, `qdd`, `tau` and `tau_command`, the torque before limits and delay, are (N, n) in SI units; a
     torque is held from its row on. `reference` and `measured`, what the sensors saw, are motions (q, qd, qdd), or None.
     `parameters` (N, p) is the estimate of an adaptive law, in the order of `parameter_names`.
 
-    `energy` is K + P, `work` what torques and forces from outside put in since the start, `heat` what friction took,
-    `residual` = energy - energy[0] - work + heat, less what payloads brought: the error of the integration, each (N,) in J.
+    `energy` is K + P, `work` what torques and external forces have put in since the start, `heat` what was lost to friction,
+    `residual` = energy - energy[0] - work + heat, less what payloads added: the error of the integration, each (N,) in J.
 
-    `channels` are other outputs of the law, by name. `names` and `units` are those of the joints. `complete` is False where the
-    loop diverged: the run ends there. `notes` are sentences about it, `provenance` says what made it.
+    `channels` are other outputs of the law, by name. `names` and `units` are those of the joints. `complete` is False if the loop
+    diverged: the run ends there. `notes` are sentences about it, `provenance` says what made it.
 
-    A run of elastic joints has the motors' `theta`, `thetad`, `thetadd` (N, n) beside the links', and `measured_motors`, what
-    their encoders saw; tau is then the motors' torque u. A run of a floating robot has one more column of q per quaternion;
-    `position_names` are those of q then, and empty otherwise.
+    A run of elastic joints also has the motors' `theta`, `thetad`, `thetadd` (N, n), and `measured_motors`, what their encoders
+    saw; tau is then the motors' torque u. A run of a floating robot has one more column of q per quaternion; `position_names` are
+    those of q then, and empty otherwise.
     """
 
     time: np.ndarray
@@ -91,7 +91,7 @@ class Run:
 
     @property
     def n(self) -> int:
-        """The number of velocities: that of the joints, and six more of a base that moves freely."""
+        """The number of velocities: that of the joints, and six more if the base moves freely."""
         return self.qd.shape[1]
 
     @property
@@ -111,8 +111,8 @@ class Run:
     def to_log(self, measured: bool = False) -> Log:
         """Return the run as a log to identify from: q, qd, qdd, tau; with `measured`, q and qd as the sensors saw them, and tau.
 
-        A run of elastic joints has the motors beside them, theta, thetad, thetadd; their torque u, seen through the gears, is
-        tau, and tau_m too. For encoders and noise that no controller saw, see `taupi.record`.
+        A run of elastic joints also has the motors' theta, thetad, thetadd; their torque u, seen through the gears, is both tau
+        and tau_m. For encoders and noise that no controller saw, see `taupi.record`.
         """
         signals: dict[str, Any] = {"q": self.q, "qd": self.qd, "qdd": self.qdd}
         motors: dict[str, Any] = {name: getattr(self, name) for name in _MOTOR_FIELDS}
@@ -245,7 +245,7 @@ class RunBatch:
 
 
 class RunFacts(TypedDict):
-    """What is saved of a run beside its arrays."""
+    """What is saved of a run in addition to its arrays."""
 
     schema: int
     names: list[str]

@@ -1,4 +1,4 @@
-"""What many roll-outs came to, as arrays: a row per roll-out."""
+"""Results of many roll-outs as arrays, with one row per roll-out."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from taupi.simulation.rollouts.summary import Statistics
 
 @dataclass(frozen=True, eq=False)
 class RunSummary:
-    """B roll-outs without their records: how each ended, and the errors and torques on the way, (B, n) unless it says otherwise.
+    """B roll-outs without their records: how each ended, and its errors and torques, (B, n) unless stated otherwise.
 
     `q` and `qd` are the joints at the end, and `parameters` (B, p) the estimate there, None for a controller without one. `end`
     (B,) is the time up to which all numbers were finite, s, and `complete` (B,) whether that is the end of the simulation.
@@ -48,7 +48,7 @@ class RunSummary:
     def converged(self, within: float) -> np.ndarray:
         """Return which roll-outs were complete and had late errors below `within` (rad or m) at every joint, (B,)."""
         if self.late_error is None:
-            raise TaupiError("The roll-outs had no reference of the joints, so nothing says whether they converged.")
+            raise TaupiError("The roll-outs had no reference of the joints, so it is not known whether they converged.")
         return self.complete & (self.late_error < within).all(axis=1)
 
     def __repr__(self) -> str:

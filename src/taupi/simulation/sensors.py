@@ -1,4 +1,4 @@
-"""What a controller sees: encoders that count, noise, velocities by differences or a filter, delay."""
+"""What a controller sees: encoders with a finite step, noise, velocities by differences or a filter, delay."""
 
 from __future__ import annotations
 
@@ -24,15 +24,14 @@ class Sensors(Settings):
     'filter'
 
     Attributes:
-        resolution: Step of the encoders, to whole multiples of which positions are rounded, rad or m, one or one per joint; by
-            default there is none.
+        resolution: Step of the encoders, rad or m, one or one per joint: positions are rounded to its multiples; by default they
+            are not.
         q_noise: Standard deviation of the noise of positions, added before the rounding, rad or m, one or one per joint.
         qd_noise: Standard deviation of the noise of velocities, where these are "exact", rad/s or m/s, one or one per joint.
         snr_db: Noise of positions in decibels below the rms of the reference instead: std = rms 10^(-snr_db / 20).
-        velocity: "exact" measures qd; "difference" is (q(t) - q(t - T)) / T; "filter" passes that through a low pass of
-            first order.
-        cutoff_hz: Of the low pass, Hz.
-        delay: From motion to measurement, a whole number of control periods, s.
+        velocity: "exact" measures qd; "difference" is (q(t) - q(t - T)) / T; "filter" passes that through a first-order low-pass.
+        cutoff_hz: Cutoff of the low-pass, Hz.
+        delay: Delay from motion to measurement, s; a whole number of control periods.
     """
 
     resolution: OneOrEach | None = None

@@ -1,4 +1,4 @@
-"""The verbs `simulate`, `simulate_many` and `simulate_summary`: one roll-out, and many, done in the same way."""
+"""The verbs `simulate`, `simulate_many` and `simulate_summary`: one roll-out, or many in the same way."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def simulate(
     function (t, q, qd) -> tau, an array of torques (N, n), or None for no torque. Row i of an array is held over control
     period i; rows beyond the last period are not used (the lecture's Euler scheme, equations.md, D18).
     `reference`: a motion to follow (`Sinusoids`, `BSpline`, ...), any function t -> (q, qd, qdd), or None.
-    `sensors`: what the controller sees the plant through; by default it sees the plant itself.
+    `sensors`: the sensors through which the controller sees the plant; by default it sees the plant itself.
     `initial`: (q, qd), or q at rest; by default the beginning of the reference, or zero.
-    `parameters`: where a law's estimate starts; by default at the robot's own.
+    `parameters`: where a law's estimate starts; by default at the robot's own parameters.
     `inputs`: values of a Program's other inputs by name, such as gains.
     `seed`: of the sensors' noise.
 
-    Laws, programs and None run compiled, step after step in one call; Python functions, adaptive steps and stiction go
-    through Python in each period. The torque of an `ElasticPlant` is its motors', its laws see (theta, thetad) as well, and
-    functions are called with (t, q, qd, theta, thetad). Its motors start where the springs bear the weight, unless `initial`
-    has all positions, (q, theta).
+    Laws, programs and None run compiled, all steps in one call; Python functions, adaptive steps and stiction go through Python
+    in each period. The torque of an `ElasticPlant` is its motors', its laws see (theta, thetad) as well, and functions are called
+    with (t, q, qd, theta, thetad). Its motors start where the springs carry the weight, unless `initial` has all positions, (q,
+    theta).
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -93,12 +93,12 @@ def simulate_many(
     sensors: Sensors | None = None,
     ensemble: Ensemble = _ALIKE,
 ) -> RunBatch:
-    """Return a RunBatch: B roll-outs at once, over the vector unit's lanes and the cores, each as `simulate` gives it.
+    """Return a RunBatch: B roll-outs at once, over the vector unit's lanes and the cores, each as `simulate` returns it.
 
-    What the roll-outs do not have in common is in the fields of `ensemble`, and in a `controller` that is a list of B laws (those
-    that share a program share a batch). Everything else, such as `plant`, `reference` and `sensors`, is shared, and as in
-    `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an array of torques is (N, n) for all or
-    (B, N, n), where something else has B rows, too.
+    What differs between the roll-outs is in the fields of `ensemble`, and in a `controller` that is a list of B laws (those that
+    share a program share a batch). Everything else, such as `plant`, `reference` and `sensors`, is shared and is as in
+    `simulate`. A Python function is called with (t, q, qd), the latter two (B, n); an array of torques is (N, n) for all, or (B,
+    N, n) if another argument also has B rows.
 
     >>> import numpy as np, taupi as tp
     >>> plant = tp.RigidPlant(tp.load("elbow2r"))
@@ -123,7 +123,7 @@ def simulate_summary(
     *,
     late: float = 0.8,
 ) -> RunSummary:
-    """Return a RunSummary: what B roll-outs come to, without their records, so that there may be a hundred thousand of them.
+    """Return a RunSummary: the results of B roll-outs without their records, so that there may be a hundred thousand of them.
 
     `plant`, `controller`, `reference`, `sensors` and `ensemble` are as in `simulate_many`; the controller is one law or Program
     for all.
@@ -159,7 +159,7 @@ def simulate_summary(
 def _scenario(
     plant: Plant, reference: ReferenceLike | None, horizon: Horizon, sensors: Sensors | None, ensemble: Ensemble
 ) -> tuple[Scenario, np.ndarray | None]:
-    """Return what roll-outs share, with a plant that has room for payloads and other links, and what these have to add."""
+    """Return what roll-outs share, with a plant that has room for payloads and other links, and what these add."""
     scenario = Scenario(plant, reference, horizon, sensors, ensemble.threads, device=ensemble.device)
     if ensemble.payloads is not None:
         scenario = dataclasses.replace(scenario, plant=loadable(scenario.plant, ensemble.payloads))

@@ -1,4 +1,4 @@
-"""A motion of a task's coordinates that is made from a motion of the joints."""
+"""A motion of a task's coordinates, derived from a motion of the joints."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class TaskMotion:
     """What a task of a robot does while its joints follow a motion: r(q), J qd, J qdd + dJ/dt qd.
 
     `motion` is that of the joints of `robot`; `task` and `frame`, by default the tip's position, are as in `jacobian`. A law in
-    the coordinates of a task follows it, and the motion of the joints says where the arm starts.
+    the coordinates of a task follows it, and the motion of the joints determines where the arm starts.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r")

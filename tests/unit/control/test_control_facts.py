@@ -74,4 +74,4 @@ def test_a_reference_out_of_reach_is_told_where_it_is_furthest():
     motion = SimpleNamespace(q=np.array([[1.0, 0.0, 0.0], [0.0, 4.0, 0.0], [3.5, 0.0, 0.0]]))
     (warning,) = law.reference_warnings(motion, np.array([0.0, 0.1, 0.2]))
     assert "4 m from the base at 0.1 s" in warning
-    assert "the arm has 3 m" in warning
+    assert "the stretched arm reaches 3 m" in warning

@@ -82,7 +82,7 @@ def test_what_is_snapped_is_said(tmp_path):
 
 def test_ignored_parts_are_said(tmp_path):
     equality = '<equality><joint joint1="j1" joint2="j2" polycoef="0 1 .5 0 0"/></equality></mujoco>'
-    with pytest.warns(TaupiWarning, match="not linear are ignored, so that these joints move by themselves: j1"):
+    with pytest.warns(TaupiWarning, match="not linear are ignored, so that these joints move independently: j1"):
         read(tmp_path, ARM.replace("</mujoco>", equality))
 
 

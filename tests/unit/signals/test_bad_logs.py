@@ -21,7 +21,7 @@ BAD = {
     "binary": (bytes(range(256)), "binary file|no known format"),
     "not utf-8": ("t,q1,q2,é\n0,1,2,3\n".encode("latin-1"), "is not UTF-8 text"),
     "text in numbers": (GOOD.replace("3,4", "3,four"), "run.csv, line 3: q2 is 'four', expected a number"),
-    "too few": (GOOD.replace("3,4", "3"), "run.csv, line 3 has 2 values, expected 3. Mend or delete the line"),
+    "too few": (GOOD.replace("3,4", "3"), "run.csv, line 3 has 2 values, expected 3. Correct or delete the line"),
     "too many": (GOOD.replace("3,4", "3,4,5"), "line 3 has 4 values, expected 3"),
     "cut in a row": (GOOD[:-4], "line 4 has 2 values, expected 3"),
     "header twice": (GOOD.replace("0.1,3,4", "t,q1,q2"), "line 3: t is 't', expected a number"),

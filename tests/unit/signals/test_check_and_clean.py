@@ -241,7 +241,7 @@ def test_runs_one_after_the_other_are_not_mixed():
     log = made()
     two = tp.Log(np.concatenate([log.time, log.time + 0.001]), *(np.concatenate([x, x]) for x in (log.q,)))
     with pytest.raises(
-        TaupiError, match=rf"time begins anew in row {len(log)}, 1 time in all.*rows=':{len(log)}', or take"
+        TaupiError, match=rf"time restarts in row {len(log)}, 1 time in all.*rows=':{len(log)}', or take"
     ):
         tp.clean_log(two)
     assert len(two.segments()) == 2

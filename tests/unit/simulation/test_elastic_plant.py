@@ -303,7 +303,7 @@ def test_bad_input():
         tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, initial=[0.0, 0.1])
     with pytest.raises(TaupiError, match="6 positions and 3 velocities"):
         tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, initial=(np.zeros(6), np.zeros(3)))
-    with pytest.raises(TaupiError, match="knows rigid arms alone"):
+    with pytest.raises(TaupiError, match="knows only rigid arms"):
         tp.laws.lyapunov(LAW)
     with pytest.raises(TaupiError, match=r"controller.*theta, thetad.*expected shape"):
         tp.simulate(tp.ElasticPlant(ARM), lambda *_: [1.0], duration=0.01)

@@ -73,7 +73,7 @@ def test_a_task_out_of_reach():
         return lambda t: ([r, 0.0], [0.0, 0.0], [0.0, 0.0])
 
     with pytest.warns(
-        tp.TaupiWarning, match=r"out of reach: 2.5 m from the base at 0 s, stretched out the arm has 2 m\."
+        tp.TaupiWarning, match=r"out of reach: 2.5 m from the base at 0 s, and the stretched arm reaches 2 m\."
     ):
         tp.simulate(plant, law, away(2.5), duration=0.002, initial=[0.3, 0.8])
     with warnings.catch_warnings():

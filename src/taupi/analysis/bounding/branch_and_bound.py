@@ -16,8 +16,8 @@ from taupi.analysis.bounding.norms import ConvexFunction, upper_bound
 from taupi.analysis.bounding.taylor_expansion import BoxFunction
 
 BATCH = 1024  # boxes that are bounded together
-STARTS = 6  # the best random points, which are followed uphill
-POLISH = 12  # times that a better point is followed uphill
+STARTS = 6  # the best random points, from which ascents start
+POLISH = 12  # how often an ascent starts from a better point
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Maximisation:
     sense: int = 1
 
     def values(self, x: np.ndarray) -> np.ndarray:
-        """Return the objective in doubles."""
+        """Return the objective at points, in doubles."""
         f = self.function.value(x).reshape(-1, *self.function.shape)
         return self.sense * self.norm.value(f)
 

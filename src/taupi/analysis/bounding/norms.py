@@ -1,8 +1,8 @@
 """Norms and eigenvalues as convex functions of an array, with bounds of them on a small affine family of arrays.
 
 The family is {F + sum_k t_k S_k + R : |t_k| <= 1, |R| <= r entry by entry}: a function on a box by Taylor's formula, with S_k its
-slopes times the half widths and r its remainder. A convex function takes its maximum over t at one of the 2^d vertices; where
-these are too many, a bound with an error of second order in S takes their place. A minimum is bounded by a subgradient at F.
+slopes times the half widths and r its remainder. A convex function takes its maximum over t at one of the 2^d vertices; if these
+are too many, a bound with an error of second order in S takes their place. A minimum is bounded by a subgradient at F.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 # With more variables than this, there are too many vertices.
 VERTICES = 6
 VERTICES_EIGEN = 3  # an eigenvalue costs more than a sum
-# Rounding of the norms and of LAPACK's eigenvalues: some ulps of the largest entry for every entry in the sum.
+# Rounding of the norms and of LAPACK's eigenvalues: a few ulps of the largest entry for every entry in the sum.
 ROUNDING = 8 * 2.0**-52
 
 Array = np.ndarray
@@ -186,7 +186,7 @@ class TopEigenvalue:
         return self.sign * v[:, :, None] * v[:, None, :]
 
     def above(self, f: Array, slopes: Array, rest: Array) -> Array:
-        """Return the largest eigenvalue of a comparison matrix, or at the vertices where these are few and give less."""
+        """Return the largest eigenvalue of a comparison matrix, or of the vertices if these are few and give a smaller bound."""
         compared = self._compared(self.sign * f, self.sign * slopes, rest)
         if slopes.shape[-1] > VERTICES_EIGEN:
             return compared

@@ -46,7 +46,7 @@ class RobotFunction:
     turning: tuple[int, ...]  # coordinates
     sliding: tuple[int, ...]
     coefficients: tuple[tuple[Power, Body], ...]  # CasADi functions of the turning coordinates, in row-major order
-    degrees: tuple[int, ...] | None  # in each turning coordinate; None where it is not a trigonometric polynomial
+    degrees: tuple[int, ...] | None  # in each turning coordinate; None if it is not a trigonometric polynomial
 
     @property
     def coordinates(self) -> tuple[int, ...]:

@@ -95,7 +95,7 @@ class Expansion:
 
     @cached_property
     def _compiled(self) -> Callable[..., Any]:
-        # A short program is faster interpreted than compiled.
+        # A short program is faster when interpreted than when compiled.
         return self.point.compile("numpy" if self.point.operations.total < 500 else "cpu")
 
     def value(self, x: np.ndarray) -> np.ndarray:
@@ -258,7 +258,7 @@ class Contracted:
         return (g @ y[..., None])[..., 0], radius[..., 0] * ROUNDED
 
     def local(self, lo: np.ndarray, hi: np.ndarray) -> Local:
-        """Return F on boxes: the product of both, with what is of second order in the rest."""
+        """Return F on boxes: the product of both, with terms of second order in the remainder."""
         (q_lo, z_lo), (q_hi, z_hi) = self._split(lo), self._split(hi)
         g, y = self.matrix.local(q_lo, q_hi), self.vector.local(z_lo, z_hi)
         shape = (len(lo), -1, y.f.shape[1])

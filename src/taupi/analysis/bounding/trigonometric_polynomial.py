@@ -15,16 +15,14 @@ import numpy as np
 
 from taupi.analysis.bounding.taylor_expansion import EPS, ROUNDED, Expansion, Local, halves
 
-NODES = 20_000  # more samples than this do not pay
-BLAS = 2**18  # multiplications from which OpenBLAS shares a product between threads
-WAVES = (
-    600  # so many of the highest are kept; the others go to the error, which hardly matters where there are that many
-)
+NODES = 20_000  # more samples than this are not worth their cost
+BLAS = 2**18  # multiplications from which OpenBLAS divides a product among threads
+WAVES = 600  # how many of the highest are kept; the others go to the error, which hardly matters with so many
 HESSIAN = 400_000  # numbers in the table of second derivatives at the centre, beyond which it costs more than it gains
 
 
 def _times(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Return a @ b in pieces so small that BLAS does not share them between threads, whose start would cost more."""
+    """Return a @ b in pieces so small that BLAS does not divide them among threads, whose start would cost more."""
     rows = BLAS // max(1, b.size)
     if rows >= len(a) or rows < 8:
         return a @ b
@@ -155,7 +153,7 @@ def trigonometric(expansion: Expansion, degrees: tuple[int, ...]) -> Trigonometr
     leading = m[np.arange(total), (m != 0).argmax(1)]
     half = np.flatnonzero(leading > 0)
     height = 2 * np.abs(c[half])
-    # Waves below the noise are noise and go to the error. At least one wave is kept, so that no array is empty.
+    # Waves below the noise level are noise and go to the error. At least one wave is kept, so that no array is empty.
     kept = (height > 2 * noise).any(1)
     kept[:1] |= not kept.any()
     if kept.sum() > WAVES:

@@ -82,7 +82,7 @@ def _faces(n: int) -> Directions:
 
 
 def directions(n: int, p: float, seed: int = 0) -> Directions:
-    """Return the unit sphere of a p-norm in n dimensions, p = 1, 2 or infinity; `seed` draws orthants where they are too many."""
+    """Return the unit sphere of a p-norm in n dimensions, p = 1, 2 or infinity; `seed` draws orthants if there are too many."""
     if n == 1:
         return Directions(lambda z: [z[0]], np.ones((1, 1)), np.ones((1, 1)))
     if p == 1:

@@ -40,15 +40,15 @@ class _Parts:
 class CompositeAdaptation(AdaptiveLaw, Damped):
     """tau = Y_r pi_hat - K s, d pi_hat/dt = -P (Y_r^T s + rho W^T e), e = W pi_hat - y (Slotine & Li 1989).
 
-    W and y are regressor and torque behind the filter a/(p + a), a = `filter_rad` (rad/s), made without accelerations: tau =
-    d/dt(M qd) - C^T qd + g + friction. P = Gamma^-1, or with `forgetting` (1/s) a gain that remembers what the motion showed:
-    dP/dt = lambda P - rho P W^T W P, lambda = forgetting (1 - tr(P Gamma) / (p `gain_limit`)), so that tr(P Gamma) stays below
-    p gain_limit. rho = `weight` / (1 + weight tr(W P W^T) / a), weight in rad/(N m s), bounds the pace of learning by that of
-    the filter.
+    W and y are regressor and torque after the filter a/(p + a), a = `filter_rad` (rad/s), made without accelerations: tau =
+    d/dt(M qd) - C^T qd + g + friction. P = Gamma^-1, or with `forgetting` (1/s) a gain that remembers which directions were
+    excited: dP/dt = lambda P - rho P W^T W P, lambda = forgetting (1 - tr(P Gamma) / (p `gain_limit`)), so that tr(P Gamma) stays
+    below p gain_limit. rho = `weight` / (1 + weight tr(W P W^T) / a), weight in rad/(N m s), keeps learning no faster than the
+    filter.
 
     V = s^T H s / 2 + error^T P^-1 error / 2 falls as -s^T K s - rho |e|^2 / 2 - lambda error^T P^-1 error / 2; with a
-    constant P as -s^T K s - rho |e|^2. The filters start at rest; an arm that starts in motion is off by what fades with
-    exp(-a t). The memory behind the estimate holds the filters and P.
+    constant P as -s^T K s - rho |e|^2. The filters start at rest; for an arm that starts in motion this causes an error that
+    decays as exp(-a t). The memory after the estimate holds the filters and P.
 
     >>> import taupi as tp
     >>> law = tp.laws.CompositeAdaptation(tp.load("elbow2r"), adapt="base", forgetting=1.0)
@@ -64,7 +64,7 @@ class CompositeAdaptation(AdaptiveLaw, Damped):
     gain_limit: float = 10.0
     name: ClassVar[str] = "composite_adaptation"
     pace: ClassVar[float] = (
-        50.0  # slower than others: what the filters miss of an arm that starts in motion is learnt, too
+        50.0  # slower than others: the filters' error for an arm that starts in motion is also learnt
     )
 
     def __post_init__(self) -> None:

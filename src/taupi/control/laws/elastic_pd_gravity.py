@@ -22,18 +22,18 @@ from taupi.errors import Argument, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.program.program import Constants
 
-BANDWIDTH, RATIO = 15.0, 0.7  # rad/s and share of critical damping: what default gains give the arm on stiff springs
+BANDWIDTH, RATIO = 15.0, 0.7  # rad/s and share of critical damping that default gains give the arm on stiff springs
 
 
 @dataclass(frozen=True, eq=False)
 class ElasticPDGravity(FixedLaw):
     """u = Kp (theta_des - theta) + Kd (thetad_des - thetad) + g(theta - K^-1 g(q_des)), theta_des = q_des + K^-1 g(q_des).
 
-    The law sees motors alone: theta, thetad (n,), one value per motor (of a rigid joint, q and qd). With `velocity`,
+    The law sees only the motors: theta, thetad (n,), one value per motor (of a rigid joint, q and qd). With `velocity`,
     thetad_des is the rate of theta_des, for tracking; without, it is 0: the regulator of De Luca, Siciliano & Zollo (2005),
-    which makes q_des at rest stable where Kp outweighs the gradient of gravity. Kp is in N m/rad, Kd in N m s/rad; they
-    default to 15 rad/s with 0.7 of critical damping on stiff springs, with less damping where that would be too fast for a
-    loop at 1 kHz.
+    which makes q_des at rest stable if Kp outweighs the gradient of gravity. Kp is in N m/rad, Kd in N m s/rad; they
+    default to 15 rad/s with 0.7 of critical damping on stiff springs, with less damping if that would be too fast for a loop at 1
+    kHz.
 
     >>> import taupi as tp
     >>> arm, rest = tp.load("zollo2r"), [0.0, 0.0]
@@ -69,11 +69,11 @@ class ElasticPDGravity(FixedLaw):
         return pull + newton_euler(chain, signals.q - sag, rest, rest), self.held()
 
     def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
-        """Refuse: its Lyapunov function is of links and motors, not of a rigid arm.
+        """Refuse: its Lyapunov function is that of links and motors, not of a rigid arm.
 
         `truth`, `signals` and `x` are as in `Law.claim`.
         """
-        raise TaupiError(f"{self.name} moves links and motors; taupi.laws.lyapunov knows rigid arms alone.")
+        raise TaupiError(f"{self.name} moves links and motors; taupi.laws.lyapunov knows only rigid arms.")
 
 
 def _compliance(chain: Chain) -> Vector:

@@ -1,4 +1,4 @@
-"""Adaptation in the geometry of real bodies: the estimate of every link stays one that a body can have."""
+"""Adaptation in the geometry of real bodies: the estimate of every link always belongs to a possible body."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from taupi.model.body import pseudo_inertia, smallest_eigenvalue
 from taupi.model.parameters import INERTIA, LINK_SIZE
 from taupi.program.program import Constants
 
-# Of a pseudo-inertia, relative to its largest entry: an estimate with a smaller eigenvalue has no room to move.
+# Least eigenvalue of a pseudo-inertia relative to its largest entry: an estimate with a smaller one has no room to move.
 ROOM = 1e-9
 SHARE = 0.3  # of the largest M_ii: the default gamma
 
@@ -32,8 +32,9 @@ class WeighedBodies(Damped):
     """A law that weighs the distance of each body from the truth.
 
     Attributes:
-        gamma: Weight of the distance, J: a number or one per link; by default 0.3 of the largest M_ii. Less learns faster; but
-            where it is much less than V_1 at the start, the estimate may grow by as much as exp(V_1 / gamma) on its way.
+        gamma: Weight of the distance, J: a number or one per link; by default 0.3 of the largest M_ii. A smaller weight learns
+            faster; but if it is much smaller than V_1 at the start, the estimate may meanwhile grow by as much as exp(V_1 /
+            gamma).
     """
 
     gamma: Gain = None
@@ -47,9 +48,9 @@ class NaturalAdaptation(AdaptiveLaw, WeighedBodies):
     P_i is the 4 x 4 pseudo-inertia of the estimate of link i, and tr(P(x) L_i) = x^T (Y_r^T s)_i. V = s^T H s / 2 + sum
     gamma_i D_i with the log-det divergence D_i = log(|P_hat| / |P|) + tr(P_hat^-1 P) - 4, and dV/dt = -s^T K s. P_i stays
     positive definite: mass, centre of mass and inertia are always those of a body; a step of `dt` follows the geodesic, which
-    keeps it so.
+    preserves this.
 
-    `adapt` chooses whole links ("forearm.*"); `Gamma_inv` is the gain of the `terms` alone.
+    `adapt` chooses whole links ("forearm.*"); `Gamma_inv` is the gain of only the `terms`.
 
     >>> import taupi as tp
     >>> from taupi.model.body import smallest_eigenvalue
@@ -94,13 +95,13 @@ class NaturalAdaptation(AdaptiveLaw, WeighedBodies):
                 )
         if not links:
             raise TaupiError(
-                Argument("adapt"), " has no link, expected at least one whole: NaturalAdaptation is about bodies."
+                Argument("adapt"), " has no link, expected at least one whole link: NaturalAdaptation is about bodies."
             )
         return links
 
     @cached_property
     def _inner(self) -> NiemeyerSlotine:
-        """The law whose torque and gradient these are."""
+        """The law whose torque and gradient are used."""
         return NiemeyerSlotine(self.robot, self.Lambda, self.K, 1.0, self.terms, self.adapt)
 
     def _blocks(self) -> list[slice]:

@@ -26,7 +26,7 @@ from taupi.program.program import Constants, Port
 from taupi.regressors.recursive import link_regressor
 from taupi.simulation.references import Motion
 
-TASK_DAMPING = 20.0  # 1/s: light directions of a task are lighter than any joint
+TASK_DAMPING = 20.0  # 1/s: a task has directions that are lighter than any joint
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,9 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
     It is Slotine and Li's law with the regressor of Aldana et al., eq. 2 (equations.md, O3). v = rd_des - Lambda (r - r_des)
     is the reference velocity of the task, with `Lambda` and `K` one per coordinate of it. In joints this is tau = Y_r pi_hat
     - J^T K s - D s_q, d pi_hat/dt = -Gamma^-1 Y_r^T s_q with qrd = B v, s_q = qd - qrd, B = J^-1. A redundant arm has the
-    dynamically consistent inverse of its own model for B, qrdd = d/dt(B v), and `damping` D (N m s/rad) for what it moves
-    within the task, by default 5/s times the smallest of the largest M_ii. dV/dt = -s^T K s - D |s_q|^2. A singular
-    configuration is refused when `torque` is called.
+    dynamically consistent inverse of its own model for B, qrdd = d/dt(B v), and `damping` D (N m s/rad) for its motion within the
+    task, by default 5/s times the smallest of the largest M_ii. dV/dt = -s^T K s - D |s_q|^2. A singular configuration is refused
+    when `torque` is called.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
@@ -96,17 +96,17 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
         return checked_task(self.robot, self.task, self.frame)
 
     def _default_damping(self) -> np.ndarray:
-        """Return 20/s times the median mass that the task's coordinates have, over random configurations."""
+        """Return 20/s times the median mass of the task's coordinates, over random configurations."""
         q = np.random.default_rng(0).uniform(-1.5, 1.5, (64, self.robot.n))
         masses = operational_mass(self.robot, task=self.task, frame=self.frame).compile("numpy")(q)
         return TASK_DAMPING * np.median(np.diagonal(masses, axis1=-2, axis2=-1), axis=0)
 
     def wanted_ports(self) -> list[Port]:
-        """Return the inputs that say which motion of the task is wanted."""
+        """Return the inputs that state the desired motion of the task."""
         return [Port(name, (self.wanted_size(),)) for name in self.wanted]
 
     def reference_warnings(self, motion: Motion, time: np.ndarray) -> list[str]:
-        """Return a sentence where a `motion` of the task over `time` asks the frame to be further away than the arm is long."""
+        """Return a sentence if a `motion` of the task over `time` asks the frame to be further away than the arm can reach."""
         rows = list(linear_rows(self.task))
         if not rows or any(j.prismatic for j in self.robot.joints):
             return []
@@ -117,7 +117,7 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
         if away[worst] <= length * (1 + 1e-9):
             return []
         place = f"{away[worst]:.4g} m from the base at {time[worst]:.4g} s"
-        return [f"the reference is out of reach: {place}, stretched out the arm has {length:.4g} m"]
+        return [f"the reference is out of reach: {place}, and the stretched arm reaches {length:.4g} m"]
 
     def torque(
         self,

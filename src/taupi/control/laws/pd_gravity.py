@@ -20,9 +20,9 @@ from taupi.program.program import Constants
 class PDGravity(FixedLaw):
     """tau = g(q) - Kp (q - q_des) - Kd (qd - qd_des) (Takegaki & Arimoto 1981).
 
-    With the true gravity and q_des at rest, V = qd^T M qd / 2 + e^T Kp e / 2 falls as -qd^T Kd qd. Of `terms` only what acts at
-    rest is compensated, an offset; by default there are none. Kp is in N m/rad, Kd in N m s/rad; they default to critical
-    damping at 5 rad/s of the largest M_ii.
+    With the true gravity and q_des at rest, V = qd^T M qd / 2 + e^T Kp e / 2 falls as -qd^T Kd qd. Of the `terms`, only those
+    that act at rest (an offset) are compensated; by default there are none. Kp is in N m/rad, Kd in N m s/rad; they default to
+    critical damping at 5 rad/s of the largest M_ii.
 
     >>> import taupi as tp
     >>> arm, rest = tp.load("elbow2r"), [0.0, 0.0]

@@ -52,7 +52,7 @@ class Walker(AdaptiveLaw, DampedByEstimate):
     This is Kubozono et al., eqs. 43-46, with the adaptation that they leave out. Damping is gamma times the estimated mass
     matrix, so that dV/dt = -gamma s^T H s with the true H, whatever the estimate; with exact parameters s^T H s decays at
     exactly 2 gamma. `form`: "recursive", in O(n), f_i = sum f_c + I_i (vd_ri - gamma vt_i - g) + v_ri x I_i v_ri; "closed",
-    with the document's C_w, which keeps V_s of qd and has qrd in C_1 to C_3 (46).
+    with the document's C_w, which takes V_s at qd and C_1 to C_3 at qrd (46).
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -64,8 +64,8 @@ class Walker(AdaptiveLaw, DampedByEstimate):
 
     form: str = "recursive"
     name: ClassVar[str] = "walker"
-    # Slower than others: s stands in Y_w twice, by gamma s, so that noise of s does not average out but adds to the masses, in
-    # proportion to gamma pace^2. With 20 and 30 that is what 5 and 60 had, and s is damped instead of ringing.
+    # Slower than others: s enters Y_w a second time, as gamma s, so that noise of s does not average out but adds to the masses,
+    # in proportion to gamma pace^2. With 20 and 30 this is the same as with 5 and 60, and s is damped instead of ringing.
     pace: ClassVar[float] = 30.0
 
     def __post_init__(self) -> None:
@@ -92,7 +92,7 @@ class Walker(AdaptiveLaw, DampedByEstimate):
         return tau + more, self.adapted(cs.vertcat(*local, gradient), x)
 
     def _closed(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
-        """Return the same by the document's matrices: tau is linear in all parameters, and Y_w is its derivative there."""
+        """Return the same with the document's matrices: tau is linear in all parameters, and Y_w is its derivative."""
         qrd, qrdd, s = signals.reference(self.Lambda)
         choice, q = self.choice(), signals.q
         pi = SX.sym("pi", len(choice.full))

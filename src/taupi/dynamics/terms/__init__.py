@@ -30,7 +30,7 @@ TermsLike = Iterable[Term | str] | str
 TERMS: dict[str, type] = {
     t.name: t for t in (Viscous, Coulomb, Offset, Rotor, Stribeck, Spring, StribeckRise, StribeckFall, Load, Curve)
 }
-# Terms whose torque a gear transmits, as it does that of the links.
+# Terms whose torque a gear transmits, like that of the links.
 _TRANSMITTED = (Rotor, Spring)
 
 
@@ -54,7 +54,7 @@ def resolve_terms(terms: TermsLike) -> tuple[Term, ...]:
 
 
 def _refuse_without_coulomb(terms: Sequence[Term]) -> None:
-    """Refuse terms that change dry friction where there is none."""
+    """Refuse terms that change dry friction if there is no dry friction."""
     names = [t.name for t in terms]
     for term in terms:
         if isinstance(term, Modulated) and Coulomb.name not in names:
@@ -81,7 +81,7 @@ def term_parameters(robot: Robot, terms: Iterable[Term]) -> Parameters:
 
 
 def linear_terms(terms: Iterable[Term]) -> tuple[Term, ...]:
-    """Return the terms whose columns depend on the motion of one joint alone."""
+    """Return the terms whose columns depend only on the motion of one joint."""
     return tuple(t for t in terms if not isinstance(t, Modulated))
 
 
@@ -127,7 +127,7 @@ def _columns(
 
 
 def _each(chain: Chain, term: Term, function: Callable[[Any, int, int], Expression]) -> Vector:
-    """Return a function of the term of each motor, (motors,): of the term, the motor's number and that of its coordinate."""
+    """Return the values of a function of the term, the motor's number and its coordinate's number, for each motor, (motors,)."""
     values = []
     for i, k in enumerate(chain.robot.actuated):
         values.append(function(term.at(i) if hasattr(term, "at") else term, i, k))

@@ -16,11 +16,11 @@ from taupi.program.casadi_on_use import cs
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """tau = c s exp(-|qd| / (share velocity)): a wide fall with speed, beside which viscous friction is concave.
+    """tau = c s exp(-|qd| / (share velocity)): a wide fall with speed, so that with viscous friction the sum is concave.
 
-    s is the state of the Coulomb term beside it: sgn(qd), tanh(qd / v), or with a memory. `share` (0.3 by default) is the width
-    of the fall in units of `velocity` (rad/s or m/s, one number or one per joint), the largest speed of the joint: that of the
-    logs in `taupi.identify`, which chooses it if it is 0, the default. c may have either sign.
+    s is the state of the Coulomb term of the same joint: sgn(qd), tanh(qd / v), or with a memory. `share` (0.3 by default) is the
+    width of the fall in units of `velocity` (rad/s or m/s, one number or one per joint), the largest speed of the joint: if it is
+    0, the default, `taupi.identify` takes that of the logs. c may have either sign.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r").with_friction(curve=1.0)

@@ -25,7 +25,7 @@ class Stiffness:
         return "N/m" if prismatic else "N m/rad"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return K of `joint`, 0 where it is rigid and has no spring."""
+        """Return K of `joint`, 0 if it is rigid and has no spring."""
         return Fraction(0) if joint.transmission.stiffness is None else joint.transmission.stiffness
 
     def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:

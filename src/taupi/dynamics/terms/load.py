@@ -16,10 +16,10 @@ from taupi.program.casadi_on_use import cs
 class Load:
     """tau = mu |l| s: a gear loses the share mu, from 0 to below 1, of the torque l that it transmits (Bittencourt et al. 2010).
 
-    s is the state of the Coulomb term beside it: sgn(qd), tanh(qd / v), or with a memory. l is its torque without friction and
-    offset: M qdd + C qd + g, rotors, springs, and what acts from outside. It depends on the other parameters, so that only what
-    knows it has this term: inverse and forward dynamics, rigid plants, `taupi.identify`; `taupi.regressor` takes l as one
-    more input, `load`. Adaptive laws, which need a torque that is linear in the parameters, go without it.
+    s is the state of the Coulomb term of the same joint: sgn(qd), tanh(qd / v), or with a memory. l is its torque without
+    friction and offset: M qdd + C qd + g, rotors, springs, and what acts from outside. It depends on the other parameters, so
+    only functions that know it support this term: inverse and forward dynamics, rigid plants, `taupi.identify`; `taupi.regressor`
+    takes l as one more input, `load`. Adaptive laws, which need a torque that is linear in the parameters, do not support it.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r").with_friction(load=[0.1, 0.0])
@@ -36,7 +36,7 @@ class Load:
         return "1"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return mu of `joint`; refuse one that is not from 0 to below 1, for such a gear would drive itself, or lock."""
+        """Return mu of `joint`; refuse one that is not from 0 to below 1, since such a gear would drive itself, or lock."""
         mu = joint.friction.load
         if not is_symbolic(mu) and not 0 <= mu < 1:
             message = f" of {joint.name} is {float(mu):g}, expected a share from 0 to below 1."
@@ -47,8 +47,8 @@ class Load:
         """Return |`load`|, by which s is multiplied, or refuse None, an unknown load; `qd` does not matter."""
         if load is None:
             raise TaupiError(
-                "The term 'load' is not linear in the parameters: inverse and forward dynamics, rigid plants, taupi.identify and "
-                "taupi.regressor have it, nothing else has.",
+                "The term 'load' is not linear in the parameters. Only inverse and forward dynamics, rigid plants, "
+                "taupi.identify and taupi.regressor support it.",
                 remedy=("Leave it out of ", Argument("terms"), ": its torque then acts as a disturbance."),
             )
         return cs.fabs(load)

@@ -45,7 +45,7 @@ class Spring:
         return "N/m" if prismatic or self.lever else "N m/rad"
 
     def value(self, joint: Joint) -> Scalar:
-        """Return the stiffness of the spring at the link of `joint`, 0 with a lever; that of its drive is something else."""
+        """Return the stiffness of the spring at the link of `joint`, 0 with a lever; that of its drive is separate."""
         return Fraction(0) if self.lever else joint.spring
 
     def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:

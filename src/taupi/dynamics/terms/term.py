@@ -39,5 +39,5 @@ class Modulated(Term, Protocol):
     """
 
     def factor(self, qd: Expression, load: Expression | None) -> Expression:
-        """Return the factor of s, over SX, at a velocity `qd` and a `load` l, which is None where it is unknown."""
+        """Return the factor of s, over SX, at a velocity `qd` and a `load` l, which is None if it is unknown."""
         ...

@@ -1,4 +1,4 @@
-"""Trees that hang on a file's root: which of them is the robot where one moves freely; and planar joints, split."""
+"""Trees that hang on a file's root: which one is the robot if one of them moves freely; and how planar joints are split."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Branch:
 def one_tree(
     tree: Tree, root: str, drives: Mapping[str, Drive], branch: str | None, notes: list[str]
 ) -> tuple[Tree, dict[str, Drive]]:
-    """Return the drives with every tree held that is not the robot, and the file's tree without loops to those.
+    """Return the drives with every tree other than the robot held, and the file's tree without loops to those.
 
     Trees that are bolted to the root all belong to the robot. Where one moves freely, the robot is the tree with the most
     joints, or the one whose root link is `branch`; a note says which were left out.
@@ -117,11 +117,11 @@ def _refuse_deep(tree: Tree, branches: list[_Branch], drives: Mapping[str, Drive
 
 
 def kept_loops(loops: Iterable[Loop], frames: Iterable[Frame], notes: list[str]) -> tuple[Loop, ...]:
-    """Return the loops between links that move against each other; a note says of which nothing is left."""
+    """Return the loops between links that move relative to each other; a note counts those that are left out."""
     link = {f.name: f.link for f in frames}
     kept = tuple(loop for loop in loops if link[loop.frame_a] != link[loop.frame_b])
     if gone := len(tuple(loops)) - len(kept):
-        notes.append(f"{gone} loops are left out: they join what does not move against each other")
+        notes.append(f"{gone} loops are left out: they join links that do not move relative to each other")
     return kept
 
 

@@ -36,7 +36,7 @@ def warn_of_snaps(tree: Tree) -> None:
 def noting_a_bolted_base(robot: Robot, where: str, asked: bool) -> Robot:
     """Return the robot with a note on a root link that has a mass and is taken as bolted to the ground.
 
-    There is a warning, too, where two or more moving branches hang on it, as legs do, and nobody `asked` to bolt it.
+    There is also a warning if two or more moving branches hang on it, as legs do, and nobody `asked` to bolt it.
     """
     root = robot.source.root
     if robot.floating or root is None or is_symbolic(root.body[0]) or not float(root.body[0]):
@@ -44,6 +44,11 @@ def noting_a_bolted_base(robot: Robot, where: str, asked: bool) -> Robot:
     sentence = bolted_note(root)
     branches = sum(j.parent == BASE for j in robot.joints)
     if branches > 1 and not asked:
-        remedy = (Argument("floating", True), " lets it move; ", Argument("floating", False), " says that it is meant.")
+        remedy = (
+            Argument("floating", True),
+            " lets it move; ",
+            Argument("floating", False),
+            " confirms that this is intended.",
+        )
         warn(TaupiWarning(f"{where}: {sentence};", remedy=remedy))
     return dataclasses.replace(robot, notes=(*robot.notes, sentence))

@@ -22,7 +22,7 @@ from taupi.model.scalars import Scalar, ScalarLike, Vector, VectorLike, exact, e
 __all__ = ["Mimic", "Tree", "TreeJoint", "checked_root", "lock_values", "motion", "robot_from_tree"]
 
 MAX_MIMIC = 100
-# Exact numbers grow by some hundred bits per joint along a chain of fixed joints; beyond this size they become doubles.
+# Exact numbers grow by about a hundred bits per joint along a chain of fixed joints; beyond this size they become doubles.
 MAX_BITS = 1000
 
 Merged = tuple[tuple[str, tuple[str, ...]], ...]  # a moving link, and the file's links whose inertia was merged into it
@@ -41,9 +41,9 @@ def robot_from_tree(
     """Return the robot of a tree: joints in `lock` held, those off the path to `tip` frozen, fixed links merged.
 
     Each link that is fixed to a moving link has its inertia added to that link's and stays as a frame of its own name; a link
-    that is fixed to the root only stays as a frame. `floating` lets the root go (True), holds free joints (False) or leaves
-    the file's own free joint (None). Where one of several trees moves freely, the largest is the robot, or the one whose
-    root link is `branch`.
+    that is fixed to the root only stays as a frame. `floating` lets the root float (True), holds free joints (False) or leaves
+    the file's own free joint (None). Where one of several trees moves freely, the largest is the robot, or the one whose root
+    link is `branch`.
     """
     or_none(truth)("floating", floating)
     root = checked_root(tree)

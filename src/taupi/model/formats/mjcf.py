@@ -60,7 +60,7 @@ def read(
     `gravity` (m/s^2) is the file's by default. Bodies without joints are merged into the body that they are fixed to, but stay
     as frames, and so do sites. Linear equalities of joints become joints that follow others, `connect` and `weld` loops of the
     robot. `lock`, `tip` and `snap` are those of `taupi.model.formats.urdf.read`. A free joint stays free, unless `floating` is
-    False; True lets go of a base that has none. Where one of several trees moves freely, the one with the most joints is the
+    False; True lets a base float that has none. Where one of several trees moves freely, the one with the most joints is the
     robot, or the one whose root body is `root`. A file whose root element is <robot> is read as URDF.
     """
     text = read_text(path)
@@ -81,7 +81,7 @@ def read(
 
 
 def _gravity(model: MjModel) -> tuple[float, ...]:
-    """Return the file's gravity: none where a flag switches it off."""
+    """Return the file's gravity: zero if a flag switches it off."""
     off = int(model.opt.disableflags) & int(mujoco_module().mjtDisableBit.mjDSBL_GRAVITY)
     return (0.0, 0.0, 0.0) if off else tuple(map(float, model.opt.gravity))
 
@@ -121,7 +121,7 @@ def _tree(model: MjModel, name: str, where: str, snap: bool) -> Tree:
 
 
 def _named(names: Sequence[str], what: str) -> list[str]:
-    """Return names, with a number for what has none, and another one where that is taken."""
+    """Return names; what has none is numbered, with another number if that name is taken."""
     taken, result = set(names), []
     for k, name in enumerate(names):
         new = name or f"{what}{k}"
@@ -133,12 +133,12 @@ def _named(names: Sequence[str], what: str) -> list[str]:
 
 
 def body_names(model: MjModel) -> list[str]:
-    """Return the names of the bodies, the world first; body3 or so for one that has none."""
+    """Return the names of the bodies, the world first; one without a name is called body3, for example."""
     return _named([model.body(b).name for b in range(model.nbody)], "body")
 
 
 def _between(model: MjModel, bodies: Sequence[str], joints: Sequence[str]) -> dict[int, str]:
-    """Return names of the massless links that joints of a body have between them, and of the fixed joints of bodies without any.
+    """Return names of the massless links between the joints of a body, and of the fixed joints of bodies that have no joint.
 
     The keys are the numbers of those joints, and below zero, the numbers of those bodies.
     """
@@ -153,7 +153,7 @@ def _between(model: MjModel, bodies: Sequence[str], joints: Sequence[str]) -> di
 
 
 def joint_names(model: MjModel) -> list[str]:
-    """Return the names of the joints; the only free joint is called base where it has no name of its own."""
+    """Return the names of the joints; the only free joint is called base if it has no name."""
     names = [model.joint(k).name for k in range(model.njnt)]
     free = [k for k in range(model.njnt) if KINDS[int(model.jnt_type[k])] == FREE]
     if len(free) == 1 and not names[free[0]] and FREE_JOINT not in names:
@@ -181,7 +181,7 @@ def _body_joints(
     for k in range(first, first + count):
         child = bodies[b] if k == first + count - 1 else between[k]
         kind = KINDS[int(model.jnt_type[k])]
-        if kind == FREE:  # its positions are those of the body in the world, whatever the file says of the body
+        if kind == FREE:  # its positions are those of the body in the world, whatever placement the file gives the body
             result.append(TreeJoint(joints[k], FREE, parent, child, home=before))
         elif kind == BALL:
             at = Placement(translation=_lengths(model.jnt_pos[k], snap))

@@ -130,7 +130,7 @@ class _Check:
             raise over_budget(f"{self.where} has more than {budget().nodes} elements with its copies", "nodes")
 
     def _check_numbers(self, node: Node) -> None:
-        """Refuse NaN and infinity, which MuJoCo takes for numbers that are not stated; a range may be without end."""
+        """Refuse NaN and infinity, which MuJoCo takes for numbers that are not stated; a range may be infinite."""
         if node.tag in _NOT_OF_THE_ROBOT:
             return
         for key, text in node.attributes.items():
@@ -156,7 +156,7 @@ class _Check:
             raise over_budget(needed, "unpacked_bytes", f"{budget().unpacked_bytes >> 20} MiB at most")
 
     def _included(self, name: str, depth: int) -> list[Node]:
-        """Return the root of a file that is included, read once; none where there is no file: MuJoCo says so."""
+        """Return the root of an included file, read once; None if there is no such file, which MuJoCo reports."""
         self._clock.check()
         if Path(name).is_absolute():
             raise TaupiError(
@@ -173,7 +173,7 @@ class _Check:
         return [self.documents[path]]
 
     def _check_assets(self) -> None:
-        """Refuse pipes and devices, at which MuJoCo would wait forever, files that are too large, and pictures that would be."""
+        """Refuse pipes and devices, at which MuJoCo would wait forever, oversized files, and pictures that unpack to too much."""
         if len(self.folders) > _MOST_FOLDERS:
             raise TaupiError(f"{self.where} names more than {_MOST_FOLDERS} folders of meshes and textures.")
         pictures = unpacked = 0
@@ -203,7 +203,7 @@ def _pixels(path: Path) -> int:
     try:
         with open_regular(path, "a picture") as stream:
             head = stream.read(24)
-    except OSError:  # MuJoCo says so
+    except OSError:  # MuJoCo reports it
         return 0
     if head[:8] != b"\x89PNG\r\n\x1a\n" or len(head) < 24:
         return 0

@@ -35,7 +35,7 @@ class Constraints:
 
 
 def constraints_of(model: MjModel, joints: Sequence[str], bodies: Sequence[str], where: str) -> Constraints:
-    """Return what the active equality constraints of a model say of its tree; `joints` and `bodies` are the names."""
+    """Return what the active equality constraints of a model mean for its tree; `joints` and `bodies` are the names."""
     result = Constraints()
     other: list[str] = []
     curved: list[str] = []
@@ -54,7 +54,7 @@ def constraints_of(model: MjModel, joints: Sequence[str], bodies: Sequence[str],
         result.notes.append(f"{count} equalities between joints are taken as rigid, though MuJoCo's are soft")
     if curved:
         names = ", ".join(curved[:6]) + (", ..." if len(curved) > 6 else "")
-        warn(f"{where}: equalities that are not linear are ignored, so that these joints move by themselves: {names}.")
+        warn(f"{where}: equalities that are not linear are ignored, so that these joints move independently: {names}.")
     if other:
         warn(f"{where}: {len(other)} equality constraints ignored ({', '.join(sorted(set(other)))}).")
     return result
@@ -63,7 +63,7 @@ def constraints_of(model: MjModel, joints: Sequence[str], bodies: Sequence[str],
 def _joint(model: MjModel, k: int, joints: Sequence[str], result: Constraints, curved: list[str]) -> None:
     """Take q1 = q1_0 + a0 + a1 (q2 - q2_0), with q_0 of the reference configuration, as a joint that follows another.
 
-    Where joint 1 follows another already, q1 = r p + o, it is that one's turn: p = (q1 - o) / r.
+    If joint 1 follows another joint p already, q1 = r p + o, that joint follows instead: p = (q1 - o) / r.
     """
     first, second = int(model.eq_obj1id[k]), int(model.eq_obj2id[k])
     name = joints[first]
@@ -74,7 +74,7 @@ def _joint(model: MjModel, k: int, joints: Sequence[str], result: Constraints, c
         return
     driver, ratio, shift = _driver(name, result)
     if driver is None or ratio == 0:
-        result.notes.append(f"joint {name}: an equality of it is ignored, since it is held already")
+        result.notes.append(f"joint {name}: an equality is ignored, since the joint is held already")
         return
     if second < 0:
         result.held[driver] = (offset - shift) / ratio
@@ -88,7 +88,7 @@ def _joint(model: MjModel, k: int, joints: Sequence[str], result: Constraints, c
 
 
 def _driver(joint: str, result: Constraints) -> tuple[str | None, Fraction, Fraction]:
-    """Return the joint that a joint follows in the end, None where it is held, with the ratio and offset between the two."""
+    """Return the joint that a joint ultimately follows, None if it is held, with the ratio and offset between the two."""
     ratio, offset = Fraction(1), Fraction(0)
     while joint in result.mimics:
         mimic = result.mimics[joint]

@@ -1,4 +1,4 @@
-"""What an MJCF model has besides its tree, and what becomes of it: gravity compensation, springs, tendons, fluid."""
+"""What an MJCF model has besides its tree, and how it is handled: gravity compensation, springs, tendons, fluid."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def warn_of_passive_forces(model: MjModel, where: str) -> None:
     if compensated:
         every_body = compensated == int(massive.sum()) and bool(np.all(model.body_gravcomp[massive] == 1))
         hint = (
-            " robot.with_gravity((0, 0, 0)) is the same for a robot of which every body has it." if every_body else ""
+            " robot.with_gravity((0, 0, 0)) has the same effect, since every body is compensated." if every_body else ""
         )
         warn(f"{where}: gravity is in tau here; MuJoCo compensates it for {compensated} bodies.{hint}")
     if acting := _acting(model):
@@ -67,7 +67,7 @@ def _acts(model: MjModel, k: int) -> bool:
 
 
 def passive_notes(model: MjModel) -> list[str]:
-    """Return notes on what only carries actuators, or acts from outside: tendons, the medium."""
+    """Return notes on what only carries actuators, or acts from outside: tendons and the surrounding medium."""
     notes = []
     if model.ntendon and not _acting(model):
         notes.append(f"{model.ntendon} tendons, which only carry actuators, are left out")

@@ -64,7 +64,7 @@ def updated_text(robot: Robot) -> str:
 def with_tool(text: str, parent: str, body: Body, name: str = "payload") -> str:
     """Return the text of a URDF with another link, fixed to the link `parent`, that has a `body` about the parent's origin.
 
-    The link is called `name`, with a number behind it if there is one of this name already.
+    The link is called `name`, followed by a number if there is a link of this name already.
     """
     from xml.sax.saxutils import quoteattr  # loads half of the standard library, sockets and mail included
 

@@ -29,7 +29,7 @@ def attribute_places(data: bytes, node: Node) -> dict[str, tuple[int, int]]:
 
 
 def new_attribute(data: bytes, node: Node, name: str, value: str) -> Edit:
-    """Return the edit that gives an element an attribute that it does not have, behind the others."""
+    """Return the edit that gives an element an attribute that it does not have, after the others."""
     stop, closed = end_of_tag(data, node)
     at = data.rindex(b"/", node.start, stop) if closed else stop - 1
     at = len(data[:at].rstrip())

@@ -66,7 +66,7 @@ class _Builder:
 def parse(text: str, where: str) -> Node:
     """Return the root element of an XML text; document types and entities are refused, depth and size are limited.
 
-    Robots' own programs read what the standard forbids: "--" in comments, and a declaration that is not at the start.
+    Robot software accepts what the standard forbids: "--" in comments, and a declaration that is not at the start.
     """
     data = text.encode("utf-8")
     try:
@@ -80,7 +80,7 @@ _NOT_A_NEWLINE = re.compile(rb"[^\r\n]")
 
 
 def _without_comments(data: bytes) -> bytes:
-    """Return XML with blanks for comments and a declaration behind blanks, so that lines and bytes stay where they are.
+    """Return XML with comments, and a declaration that follows blanks, replaced by blanks, so that lines and bytes do not move.
 
     Every byte is looked at once: a pattern would search for the end of a comment from each place where one could begin.
     """

@@ -1,4 +1,4 @@
-"""A step with a state as C for a real-time loop: a struct, `init` and `update`, a page on it, and a harness that tests it."""
+"""A step with a state as C for a real-time loop: a struct, `init` and `update`, a README, and a harness that tests it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEP_SECONDS = 1e-3
 
 _HEADER = """/* {name}: {title}, {n} joints, {size} numbers of state.
  *
- * One struct per {kind}. No allocation, no globals, no input or output; it needs <math.h> and <string.h> (memcpy) alone.
+ * One struct per {kind}. No allocation, no globals, no input or output; it needs only <math.h> and <string.h> (memcpy).
  *
  *     {name}_{kind} c;
  *     {name}_init(&c);                 {begins}
@@ -79,7 +79,7 @@ _ONE_CALL = """    double next[{size}];
     {name}({inputs}, c->state, &dt, {outputs}, next);
     memcpy(c->state, next, sizeof next);"""
 
-_HARNESS = """/* Runs {name} on {steps} states and compares {compared} and state with Python's. Returns 0 where they agree. */
+_HARNESS = """/* Runs {name} on {steps} states and compares {compared} and state with Python's. Returns 0 if they agree. */
 #include <math.h>
 #include <stdio.h>
 
@@ -147,7 +147,7 @@ tolerance. {costs}
 
 @dataclass(frozen=True, eq=False)
 class Package:
-    """A step with a state, and what its C says of it.
+    """A step with a state, and the texts about it in its C files.
 
     Attributes:
         name: The name of functions and files.
@@ -155,15 +155,15 @@ class Package:
         title: What it is, for the header.
         sentence: What it does, for the page.
         joints: The number of joints.
-        inputs: The ports of what it is given at each step, but for the state and the time.
-        outputs: The ports of what it returns, but for the state.
-        results: The sentence on them.
-        state_words: The sentence on the state, before its entries.
+        inputs: The ports of what it gets at each step, except for the state and the time.
+        outputs: The ports of what it returns, except for the state.
+        results: The sentence about the outputs.
+        state_words: The sentence about the state, before its entries.
         described: Those entries, in words.
         start: The state (size,) that it starts with; it may be empty.
         begins: What `init` does, for the header.
         programs: The programs it calls, by their names in C, and what they are.
-        costs: The sentence on operations.
+        costs: The sentence about the number of operations.
         sizes: More constants of the header, by name.
         body: The text of `update` in C, if it does more than call its only program.
         helpers: Functions in C that it calls.

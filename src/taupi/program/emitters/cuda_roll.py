@@ -45,10 +45,10 @@ __device__ inline void normal4(unsigned long long key0, unsigned long long key1,
 class Roll:
     """A loop over a step for every sample of a batch, as one kernel.
 
-    `step` takes `z` and other inputs, and gives `z_next` and further outputs. `inner`, where there is one, is called `times`
-    times after it, with the step's outputs of the same name as inputs, and gives `z_next`. Inputs named in `own` differ between
-    samples and hold over all steps, `noise` (of the step) is drawn on the device, and all others differ between steps and are
-    shared by samples. A `summary` of this many entries of z and of the output `watched` is kept in place of records.
+    `step` takes `z` and other inputs, and returns `z_next` and further outputs. `inner`, if there is one, is called `times` times
+    after it, with the step's outputs of the same name as inputs, and returns `z_next`. Inputs named in `own` differ between
+    samples and are the same for all steps, `noise` (of the step) is drawn on the device, and all others differ between steps and
+    are shared by samples. A `summary` of this many entries of z and of the output `watched` is kept in place of records.
     """
 
     step: Program
@@ -106,15 +106,15 @@ class Roll:
     def source(self) -> str:
         """Return the source of `extern "C" __global__ void roll(z, ..., N, first, last, end, every)`.
 
-        z is (size, N). An own input has two strides behind it, of samples and of entries; a shared one is (steps, size), from
+        z is (size, N). An own input is followed by two strides, of samples and of entries; a shared one is (steps, size), from
         step `first` on, and (steps, times, size) for the inner program. With noise, `deviation` (size) and `keys` (2, N)
         follow; then the records, (rows, size, N) each, row 0 that of the first step that is a multiple of
-        `every`. With a summary, `target` (steps, entries), `late` and `statistics` (5 entries + 1, N) stand there instead. Steps
+        `every`. With a summary, `target` (steps, entries), `late` and `statistics` (5 entries + 1, N) follow instead. Steps
         `first` to `last` - 1 run, and z stays as it is from step `end` on. Blocks have `THREADS` threads.
 
-        Registers are what such a kernel lacks: instructions stand in an order that needs few, and z waits in local memory, which
-        the first cache holds. An entry is read where it is first needed and written once its next value is known, and `volatile`
-        keeps the compiler from moving that (on an H200 half the time of z in global memory).
+        Registers are scarce in such a kernel: instructions are in an order that needs few, and z stays in local memory, which is
+        in the first-level cache. An entry is read when it is first needed and written once its next value is known, and
+        `volatile` keeps the compiler from moving these accesses (on an H200 this takes half the time of z in global memory).
         """
         opening, closing = self._statistics_text() if self.summary else ("", "")
         inner = self._inner_text() if self.inner else ""
@@ -173,7 +173,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) roll(
         return "".join(f"        {line}\n" for line in (*lines, *(f"    {line}" for line in body), "}"))
 
     def _before(self) -> list[str]:
-        """Return what is done with z before any of it changes: it is recorded, or watched."""
+        """Return the statements for z before any of it changes: it is recorded, or watched."""
         if self.summary:
             finite = f"for (int j = 0; j < {self.size}; ++j) sum += state[j];"
             return ["double sum = 0;", finite, *(f"const double q{j} = state[{j}];" for j in range(self.summary))]
@@ -243,7 +243,7 @@ extern "C" __global__ void __launch_bounds__({THREADS}) roll(
 def _body(
     program: Program, read: Callable[[Port, int], str], store: Callable[[Port, int, str], list[str]]
 ) -> list[str]:
-    """Return a program's statements in an order that needs few registers; a store of z is behind the reads of that entry."""
+    """Return a program's statements in an order that needs few registers; an entry of z is stored after all reads of it."""
     dialect = Dialect(
         C_OPERATIONS,
         number=lambda v: digits(v, "float64", INFINITY["float64"], NAN["float64"]),
@@ -260,7 +260,7 @@ def _body(
 
 
 def _order(program: Program) -> list[Instruction]:
-    """Return the program's instructions in an order that needs few registers, without entries of z that stay what they are."""
+    """Return the program's instructions in an order that needs few registers, without entries of z that do not change."""
     entries = {i.out: (i.port, i.slot) for i in program.tape.instructions if i.op == "input"}
     registers = {entry: register for register, entry in entries.items()}
     next_places = program.nonzeros(0).tolist()
@@ -279,5 +279,5 @@ def _order(program: Program) -> list[Instruction]:
 
 
 def _word(prefix: str, port: Port) -> str:
-    """Return the name of an argument of the kernel, whatever people call their inputs."""
+    """Return the name of an argument of the kernel, whatever users call their inputs."""
     return f"{prefix}_{re.sub(r'[^A-Za-z0-9_]', lambda c: f'_{ord(c[0]):x}_', port.name)}"

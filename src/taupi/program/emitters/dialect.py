@@ -109,7 +109,7 @@ def statements(
 ) -> list[str]:
     """Return the program's tape, or a piece of it, as one statement per instruction.
 
-    A register is called as in `homes` if it has an entry there, and by a new name of its own otherwise.
+    A register has the name in `homes` if it has an entry there, and a new name otherwise.
     """
     places = [program.nonzeros(k).tolist() for k in range(len(program.outputs))]
     names: dict[int, str] = dict(homes or {})
@@ -141,7 +141,7 @@ def statements(
 
 
 def _partners(steps: Sequence[Instruction]) -> dict[int, tuple[int, int]]:
-    """Return the registers (sine, cosine), under both of them, of each angle whose sine and cosine are both taken."""
+    """Return the registers (sine, cosine) of each angle whose sine and cosine are both taken, with either register as the key."""
     by_angle: dict[int, dict[str, int]] = {}
     for i in steps:
         if i.op in ("sin", "cos"):
@@ -151,7 +151,7 @@ def _partners(steps: Sequence[Instruction]) -> dict[int, tuple[int, int]]:
 
 
 def slots(spans: Iterable[tuple[int, int, int]]) -> dict[int, int]:
-    """Return a slot for every (register, first, last), in order of `first`, shared only by registers of different times.
+    """Return a slot for every (register, first, last), in order of `first`, shared only by registers that do not overlap.
 
     >>> slots([(7, 0, 2), (8, 1, 3), (9, 3, 4)])
     {7: 0, 8: 1, 9: 0}
@@ -189,7 +189,7 @@ def checked_name(program: Program, name: str | None, dtype: str, language: str, 
 def identifiers(
     program: Program, name: str, reserved: frozenset[str], suffixes: Sequence[str] = ("",)
 ) -> tuple[list[str], list[str]]:
-    """Return the names of inputs and outputs: their own, changed where the language or a clash demands it.
+    """Return the names of inputs and outputs: their own, changed if the language or a clash demands it.
 
     Each name followed by any of the `suffixes` is unique as well.
     """
@@ -220,7 +220,7 @@ def digits(value: float, dtype: str, infinity: str, nan: str, ending: str = "") 
 
 
 def safe(text: object) -> str:
-    """Return a text that cannot end a comment, whatever people call their joints."""
+    """Return a text that cannot end a comment, whatever users call their joints."""
     return _UNSAFE.sub("_", str(text))
 
 
@@ -267,5 +267,5 @@ def _columns(program: Program, outputs: list[str]) -> list[str]:
 
 
 def times(shape: Sequence[int]) -> str:
-    """Return a shape as people write it: `6 x 60`."""
+    """Return a shape as it is usually written: `6 x 60`."""
     return " x ".join(map(str, shape)) or "1"

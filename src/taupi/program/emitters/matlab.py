@@ -119,7 +119,7 @@ def files(program: Program, name: str | None = None, dtype: str = "float64") -> 
 
 
 def _full(shape: Sequence[int]) -> Sequence[int]:
-    """Return a shape as MATLAB has it: a vector is a column."""
+    """Return a shape as in MATLAB: a vector is a column."""
     return shape if len(shape) > 1 else (*shape, 1) if shape else (1, 1)
 
 

@@ -104,7 +104,7 @@ def files(program: Program, name: str | None = None, dtype: str = "float64") -> 
 def _shared_names(program: Program) -> dict[int, str]:
     last = last_uses(program.tape)
     computed = [(k, i) for k, i in enumerate(program.tape.instructions) if i.op not in ("const", "input", "output")]
-    # The result may take over the name of an argument that is read for the last time: that one ends before it begins.
+    # The result may take over the name of an argument that is read for the last time: the argument is no longer needed then.
     spans = [(i.out, 2 * k + 1, 2 * last.get(i.out, k + 1)) for k, i in computed]
     return {register: f"t{slot}" for register, slot in slots(spans).items()}
 

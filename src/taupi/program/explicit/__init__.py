@@ -1,1 +1,1 @@
-"""Programs as formulas: expansion into polynomials, a presentation that people can read, and its writers."""
+"""Programs as formulas: expansion into polynomials, a readable form, and its writers."""

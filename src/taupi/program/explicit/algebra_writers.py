@@ -63,7 +63,7 @@ class TimedLatex(LatexWriter):
 
 
 class MathematicaWriter(TextWriter):
-    """Mathematica: -L1*L2*m2*qd1*Sin[q2]/2, or q1'[t] in place of qd1 where `time` is set."""
+    """Mathematica: -L1*L2*m2*qd1*Sin[q2]/2, or q1'[t] in place of qd1 if `time` is set."""
 
     time: str | None = None
     _names: ClassVar[dict[str, str]] = {
@@ -112,7 +112,7 @@ class MathematicaWriter(TextWriter):
 
 
 class MapleWriter(TextWriter):
-    """Maple: -L1*L2*m2*qd1*sin(q2)/2, or diff(q1(t), t) in place of qd1 where `time` is set."""
+    """Maple: -L1*L2*m2*qd1*sin(q2)/2, or diff(q1(t), t) in place of qd1 if `time` is set."""
 
     time: str | None = None
     _names: ClassVar[dict[str, str]] = {

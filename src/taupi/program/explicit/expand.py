@@ -17,14 +17,14 @@ from taupi.program.tape import Instruction
 from taupi.progress import progress
 
 POLYNOMIAL = ("neg", "sq", "twice", "add", "sub", "mul")
-# The default limit on the terms of all outputs together; a term takes some 100 bytes.
+# The default limit on the terms of all outputs together; a term takes about 100 bytes.
 LIMIT = 300_000
 # Intermediate results may have this many times more terms than the outputs.
 _ALIVE = 5
 # Progress is reported once per this many instructions.
 _STEPS = 200
 # All products and divisions together may have this many pairs of terms per term of the limit: readable forms need a tenth of
-# that, and what needs more would end in a refusal after minutes.
+# that, and anything that needs more would be refused after minutes.
 _PAIRS = 5
 
 

@@ -1,4 +1,4 @@
-"""Explicit forms: a program's outputs as formulas, for people to read and for other programs."""
+"""Explicit forms: a program's outputs as formulas, for reading and for other programs."""
 
 from __future__ import annotations
 

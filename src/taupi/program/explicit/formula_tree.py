@@ -18,7 +18,7 @@ from taupi.program.explicit.polynomial_ring import Atom
 _FACTORED = 60
 # Sums with more terms than this are not grouped at all.
 _GROUPED = 2000
-# A rational factor is taken out only if its numbers are small, as a person would write it; decimals of a file stay in place.
+# A rational factor is taken out only if its numbers are small, as one would write it by hand; decimals of a file stay in place.
 _PLAIN = 64
 
 
@@ -230,7 +230,7 @@ def name_repeated(trees: Sequence[Sum], alphabet: Alphabet, taken: set[str]) -> 
     """Return definitions k1, k2, ... of the sums that occur more than once, and the trees written with them.
 
     The longest is named first, everywhere, so that sums inside it count once; the definitions are then ordered so that each
-    holds earlier names only.
+    contains only earlier names.
     """
     written = list(trees)
     named: list[tuple[int, Sum]] = []

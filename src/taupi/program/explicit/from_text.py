@@ -54,7 +54,7 @@ class _Reader:
         self.symbols = {n: k for n, k in known.items() if n in names}
         self.angles = {n: places for n, places in angles.items() if n in names}
         self.names = sorted({*self.symbols, *self.angles})
-        self.power = 1  # to which what is read now is raised by what is around it
+        self.power = 1  # the power to which the surrounding expression raises the current one
 
     def __call__(self, node: ast.AST) -> Quotient:
         ring = self.ring

@@ -1,9 +1,8 @@
 """Products of sines and cosines merged into sums of angles: cos q1 cos q2 - sin q1 sin q2 becomes cos(q1 + q2).
 
-There are two steps. First, for all formulas together, an angle may be replaced by its sum with another (cos^2(q2 + q3) has
-eight terms otherwise). Then, formula by formula, powers become multiples of an angle, and pairs of products single sines and
-cosines of sums and differences.
-A step is taken only if it leaves fewer terms.
+There are two steps. First, for all formulas together, an angle may be replaced by its sum with another (cos^2(q2 + q3) has eight
+terms otherwise). Then, formula by formula, powers become multiples of an angle, and pairs of products become single sines and
+cosines of sums and differences. A step is taken only if it leaves fewer terms.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from taupi.program.explicit.polynomial_ring import Ring
 
 # Formulas with more terms keep their products: nobody reads them, and the search would take longer than the expansion.
 _LONGEST = 2000
-# So many formulas, none with more terms than the second number, decide which angles are added.
+# At most this many formulas, none with more terms than the second number, decide which angles are added.
 _SAMPLE, _SAMPLE_TERMS = 24, 150
 
 
@@ -46,7 +45,7 @@ def summed_angles(ring: Ring, polynomials: Sequence[fmpq_mpoly]) -> tuple[list[t
         (j, i, sign), sample = best
         steps.append((j, i, sign))
         forms[j] = added(forms[j], forms[i], sign)
-        tries = [step for step in tries if j in step[:2]]  # what did not help before helps now only with the new angle
+        tries = [step for step in tries if j in step[:2]]  # others did not help before, and do not help now
     return steps, forms
 
 

@@ -27,7 +27,7 @@ def multiples(alphabet: Alphabet, terms: Terms) -> Terms:
 
 
 def _angles(alphabet: Alphabet, terms: Terms) -> list[Form]:
-    """Return the sums of angles of which there is a power, or both sine and cosine, in a product."""
+    """Return the sums of angles that occur in a product as a power, or as both sine and cosine."""
     seen: dict[Form, None] = {}
     for monomial in terms:
         degree: dict[Form, int] = {}
@@ -40,7 +40,7 @@ def _angles(alphabet: Alphabet, terms: Terms) -> list[Form]:
 
 
 def _groups(alphabet: Alphabet, terms: Terms, form: Form) -> dict[Monomial, dict[tuple[int, int], Monomial]]:
-    """Return the products by what they have beside an angle, then by the powers (a, b) of its sine and cosine."""
+    """Return the products by their factors other than an angle's, then by the powers (a, b) of its sine and cosine."""
     groups: dict[Monomial, dict[tuple[int, int], Monomial]] = {}
     for monomial in terms:
         power = {"sin": 0, "cos": 0}

@@ -160,12 +160,12 @@ class Ring:
         return p
 
     def times(self, p: fmpq_mpoly, q: fmpq_mpoly) -> fmpq_mpoly:
-        """Return p q in normal form; what would fill the memory or take minutes is refused before it is computed."""
+        """Return p q in normal form; a product that would fill the memory or take minutes is refused before it is computed."""
         self._spend(len(p) * len(q))
         return self.reduced(p * q)
 
     def _spend(self, pairs: int) -> None:
-        """Count the work of a product or a division; refuse it where the work of a readable formula is spent."""
+        """Count the work of a product or a division; refuse it once the work allowed for a readable formula is used up."""
         if pairs > self.work:
             raise TooLongError
         self.work -= pairs
@@ -199,7 +199,7 @@ class Ring:
         content, factors = p.factor() if len(p) <= _FACTORED else (fmpq(1), [(p, 1)])
         scale, below = fmpq(content), []
         for f, power in factors:
-            sign = -1 if 2 * sum(c < 0 for c in f.coeffs()) > len(f) else 1  # as people write: m1 + m2 - m2 cos^2
+            sign = -1 if 2 * sum(c < 0 for c in f.coeffs()) > len(f) else 1  # as usually written: m1 + m2 - m2 cos^2
             scale *= sign ** int(power)
             below.append((self._factor(f * sign), int(power)))
         return self.over(above * (1 / scale), tuple(sorted(below)))
@@ -260,7 +260,7 @@ class Ring:
         return self._factor_place[key]
 
     def _shortest(self, p: fmpq_mpoly) -> fmpq_mpoly:
-        """Return p with the other square of an angle's pair if that is shorter: sin^2 q rather than 1 - cos^2 q."""
+        """Return p with the square of the other function of an angle if that is shorter: sin^2 q rather than 1 - cos^2 q."""
         for k, (s, c) in self.angles.items():
             kept, gone = (s, c) if self._is_inverted(k) else (c, s)
             if len(p) <= _FACTORED and p.degrees()[kept] > 1:

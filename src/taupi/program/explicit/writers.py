@@ -29,7 +29,7 @@ _LONGEST = 10**20
 
 
 def number_text(x: fmpq, digits: int | None = None) -> str:
-    """Return a number as people write it: a finite decimal, or else a fraction; or rounded to `digits` significant digits.
+    """Return a number as it is usually written: a finite decimal, or else a fraction; or rounded to `digits` significant digits.
 
     A fraction with a denominator of more than twenty digits, which comes from oblique angles, becomes the nearest double.
 
@@ -57,12 +57,12 @@ class Writer:
     """Writes formula trees in one notation; subclasses say how names, powers, quotients and functions look."""
 
     times = "*"
-    barred = False  # whether quotients have a fraction bar: then a single sum above it needs no brackets
+    barred = False  # whether quotients have a fraction bar: a single sum above it then needs no brackets
 
     def __init__(self, alphabet: Alphabet, digits: int | None = None, short: bool = False) -> None:
         self.alphabet, self.digits, self.short = alphabet, digits, short
         self.collect = Collector(alphabet)
-        self.known: dict[int, str] = {}  # letters that have been written: a function's arguments are worked out once
+        self.known: dict[int, str] = {}  # letters that have been written: a function's arguments are computed once
 
     # The notation -------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ _SAMPLES_PER_THREAD = 512
 # Outputs larger than this bypass the cache, in which they would not stay.
 _STREAMED_BYTES = 32 * 1024 * 1024
 _ALIGNMENT = 64
-# A program with more instructions than this takes seconds to compile, and shows that it is at work.
+# A program with more instructions than this takes seconds to compile, and shows a progress bar.
 _LONG = 30_000
 _SCALARS = {"float64": "double", "float32": "float"}
 
@@ -51,9 +51,9 @@ def build(program: Program, threads: int = 1, layout: str = "samples", dtype: DT
 
 
 def compile_ahead(*programs: Program) -> None:
-    """Begin to compile `programs` in a thread of its own; who calls one of them, or compiles it as it is, waits for it.
+    """Start to compile `programs` in a separate thread; a caller of one of them, or of its `compile`, waits for it.
 
-    For what is sure to be called soon, while there is other work to do.
+    Use it for programs that will certainly be called soon, while there is other work to do.
     """
     from taupi.program.targets.simd.llvm_module import build_module
 
@@ -68,8 +68,8 @@ class Kernel:
 
     `program`, `threads`, `layout` and `dtype` are those of `build`. `lanes` is the number of samples computed together, by
     default as many as a vector register holds. With one lane the code computes one sample at a time: it is slower on a
-    batch, but faster on a single sample, which would fill an eighth of each vector. `compiled` is what another process made of
-    the program: the module, the engine with its machine code, and how many entries of each output are not always zero.
+    batch, but faster on a single sample, which would fill an eighth of each vector. `compiled` is the result of another process:
+    the module, the engine with its machine code, and how many entries of each output are not always zero.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class Kernel:
         """Return the results for one sample in arrays that need no conversion; None for any other arguments.
 
         `args` are one array per input, of the kernel's number type and the input's own shape; a float serves an input without
-        axes. This is the same code as that of a batch, to the last bit, without the time that it takes to arrange a batch.
+        axes. This is the same code as that of a batch, to the last bit, without the time needed to arrange a batch.
         """
         if len(args) != self._arity or self.layout != "samples":
             return None
@@ -145,7 +145,7 @@ class Kernel:
             bound = idle.pop()
         except IndexError:
             bound = BoundKernel(self)
-        for a, (place, shape) in zip(args, bound.places):  # noqa: B905 - as many, and the check takes its time
+        for a, (place, shape) in zip(args, bound.places):  # noqa: B905 - equally long, and the check takes time
             if not (type(a) is ndarray and a.dtype is dtype and a.shape == shape) and not (
                 type(a) is float and shape == ()
             ):
@@ -243,7 +243,7 @@ class Kernel:
 
 
 class BoundKernel:
-    """A `kernel` bound to arrays of its own, for one sample: `b.inputs["q"][:] = q; b(); b.outputs["Y"]`.
+    """A `kernel` bound to its own arrays, for one sample: `b.inputs["q"][:] = q; b(); b.outputs["Y"]`.
 
     The inputs are consecutive views into one array, `x`, so that one assignment can fill them all. Only one thread may use it.
 
@@ -302,7 +302,7 @@ def _compiled(program: Program, layout: str, lanes: int, dtype: str) -> tuple[Mo
 
 
 def _watched(program: Program) -> AbstractContextManager[Callable[[str], None]]:
-    """Return a progress bar for a program that takes seconds to compile, and nothing to see for others."""
+    """Return a progress bar for a program that takes seconds to compile, and an invisible one for others."""
     if program.function.n_instructions() < _LONG:
         return nullcontext(lambda name: None)
     return progress(f"compiling {program.name}", 2)

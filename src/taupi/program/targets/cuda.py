@@ -100,7 +100,7 @@ class CudaKernel:
         return results[0] if len(results) == 1 else tuple(results)
 
     def launch(self, arrays: list[Any], results: list[Any], n: int) -> None:
-        """Run the kernel on CuPy arrays as it takes them: inputs (n or 1, size), `results` in the layout, no checks."""
+        """Run the kernel on CuPy arrays in its own form: inputs (n or 1, size), `results` in the layout, without checks."""
         arguments: list[Any] = []
         for a in arrays:
             step = 0 if a.shape[0] == 1 and n > 1 else a.strides[0] // a.itemsize
@@ -170,7 +170,7 @@ class CudaKernel:
 
 
 class Device(Protocol):
-    """Where kernels run: memory, and functions of many threads. `CudaDevice` is one; a test has one that is the CPU."""
+    """Where kernels run: memory, and functions of many threads. `CudaDevice` is one; tests have one that runs on the CPU."""
 
     def upload(self, array: np.ndarray) -> Any:
         """Return a copy of a contiguous `array` on the device."""
@@ -194,7 +194,7 @@ class Device(Protocol):
 
 
 class CudaDevice:
-    """The current CUDA device, through CuPy; `on_cpu` is what to do instead where there is none."""
+    """The current CUDA device, through CuPy; `on_cpu` is what to do instead if there is none."""
 
     def __init__(self, on_cpu: Sequence[Part] = ("Compile for the CPU: ", Argument("target", "cpu"), ".")) -> None:
         self._cupy = _device(on_cpu)
@@ -214,7 +214,7 @@ class CudaDevice:
         return result
 
     def free_bytes(self) -> int:
-        """Return how much memory is left, with what CuPy keeps for itself."""
+        """Return how much memory is left, including what CuPy holds in reserve."""
         pool = self._cupy.get_default_memory_pool()
         return int(self._cupy.cuda.runtime.memGetInfo()[0]) + int(pool.free_bytes())
 

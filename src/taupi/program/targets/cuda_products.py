@@ -10,7 +10,8 @@ import numpy as np
 # Samples per tile: only one tile of the regressor exists at a time, 1 GB for a Panda. Smaller ones cost time: each takes ten
 # launches, and the host needs 0.2 ms for them.
 TILE = 1 << 18
-# Partial sums per row of Y, each by its own blocks of threads: only so do products of few columns and many samples fill a card.
+# Partial sums per row of Y, each by its own blocks of threads: only in this way do products of few columns and many samples fill
+# a card.
 PARTS = 128
 
 
@@ -35,11 +36,11 @@ def tiles(count: int, tile: int = TILE) -> Iterator[tuple[int, int, range]]:
 
 
 class RowProducts:
-    """Sums of [Y_j tau_j]^T [Y_j tau_j] over samples, apart for each row j of Y and for each part of a tile.
+    """Sums of [Y_j tau_j]^T [Y_j tau_j] over samples, separate for each row j of Y and for each part of a tile.
 
     `spans` are the columns that row j of Y may fill, out of `columns`; a tile has `samples`, cut into `parts` of equal size.
     Each tile of Y is written into `regressor`, (columns, rows, samples), that of tau into `torque`, (rows, samples); then `add`
-    takes them up.
+    adds them to the sums.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class RowProducts:
         buffer = cupy.zeros((columns + 1, len(spans), samples), dtype)
         self.regressor, self.torque = buffer[:columns], buffer[columns]
         self._sums = [cupy.zeros((parts, stop - start + 1, stop - start + 1), dtype) for start, stop in spans]
-        # tau of row j goes into the column behind its span, which the row never fills and only this product reads.
+        # tau of row j goes into the column after its span, which the row never fills and only this product reads.
         self._copies = [
             (self.regressor[stop, j], self.torque[j]) for j, (_, stop) in enumerate(spans) if stop < columns
         ]
@@ -68,7 +69,7 @@ class RowProducts:
         ]
 
     def add(self) -> None:
-        """Take up the tile: for each row of Y the products of its columns, of which tau is the last."""
+        """Add the tile: for each row of Y the products of its columns, of which tau is the last."""
         for column, tau in self._copies:
             column[:] = tau
         handle = self._cupy.cuda.device.get_cublas_handle()

@@ -1,8 +1,8 @@
 """The exact interpreter: rational arithmetic, with every angle a rational point on the unit circle.
 
-In exact arithmetic an angle is stated by the tangent of its half: if a program takes the sine or cosine of an input x, the
-number passed for x is t = tan(x/2), and cos x = (1 - t^2)/(1 + t^2), sin x = 2t/(1 + t^2). If the program uses x itself as
-well, as a spring does, that is the double nearest to 2 atan(t): the only rounded number here.
+In exact arithmetic an angle is stated by the tangent of its half: if a program takes the sine or cosine of an input x, the number
+passed for x is t = tan(x/2), and cos x = (1 - t^2)/(1 + t^2), sin x = 2t/(1 + t^2). If the program also uses x itself, as a
+spring does, its value is the double nearest to 2 atan(t): the only rounded number here.
 """
 
 from __future__ import annotations

@@ -260,7 +260,7 @@ def build(program: Program) -> Callable[..., Any]:
 
 
 def _steps(program: Program) -> list[tuple[Instruction, list[int]]]:
-    """Return each instruction with the registers that can be dropped after it: long programs would fill the memory."""
+    """Return each instruction with the registers that can be dropped after it: otherwise long programs would fill the memory."""
     instructions = program.tape.instructions
     missing = sorted({i.op for i in instructions} - OPERATIONS.keys() - {"input", "const", "output"})
     if missing:

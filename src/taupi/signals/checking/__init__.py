@@ -1,1 +1,1 @@
-"""What is wrong with a log, and what is done about it: findings and their thresholds, cleaning, refusals."""
+"""What is wrong with a log, and how it is handled: findings and their thresholds, cleaning, refusals."""

@@ -22,7 +22,7 @@ class Finding:
     Attributes:
         kind: What it is, such as "gap" or "dead"; `taupi.signals.checking.rules.RULES` lists all kinds.
         channel: The signal and the joint, such as "tau of j5"; empty if it concerns the whole log.
-        message: One sentence for people.
+        message: One sentence to read.
         remedy: What `taupi.clean_log` does about it, as parts of a message; `rule` is the same as text.
         rows: (first, last) of each stretch of rows, both included; empty if it concerns all rows.
         count: The number of rows in these stretches.
@@ -43,7 +43,7 @@ class Finding:
         return self.spelled_rule(str)
 
     def spelled_rule(self, spelling: Spelling) -> str:
-        """Return what is done about it, with arguments as the function `spelling` writes them."""
+        """Return what is done about it, with arguments written by the function `spelling`."""
         return "".join(part if isinstance(part, str) else spelling(part) for part in self.remedy)
 
     def value(self, name: str) -> float:
@@ -125,10 +125,9 @@ class LogReport:
 def check_log(log: Log, robot: Robot | None = None) -> LogReport:
     """Return what is wrong with a `log`, or worth knowing, with row numbers; each finding says what `clean_log` does about it.
 
-    Time: jitter, gaps, duplicates, steps backwards. Values: missing values, samples that repeat the one before, dead channels,
-    saturation, recorded derivatives that
-    disagree with the signal. Motion: standstill, joints that never move or never reverse. With a `robot`, its joint limits are
-    checked too; by default they are not. The thresholds are in `taupi.signals.checking.rules`.
+    Time: jitter, gaps, duplicates, steps backwards. Values: missing values, samples that repeat the previous one, dead channels,
+    saturation, recorded derivatives that disagree with the signal. Motion: standstill, joints that never move or never reverse.
+    If a `robot` is given, its joint limits are checked as well. The thresholds are in `taupi.signals.checking.rules`.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(200) / 100
@@ -171,7 +170,7 @@ def _time_findings(log: Log, mean: float, std: float, largest: float) -> list[Fi
     for kind, message, mask in (
         ("time-missing", "time stamps are missing", ~np.isfinite(log.time)),
         ("time-reversed", "time steps backwards", np.concatenate(([False], np.diff(log.time) < 0))),
-        ("time-duplicate", "time stands still: equal stamps", np.concatenate(([False], np.diff(log.time) == 0))),
+        ("time-duplicate", "time does not advance: equal stamps", np.concatenate(([False], np.diff(log.time) == 0))),
     ):
         if mask.any():
             findings.append(_finding(kind, "", f"{message} {int(mask.sum())} times", Stretches.of(mask)))
@@ -188,7 +187,7 @@ def _time_findings(log: Log, mean: float, std: float, largest: float) -> list[Fi
 
 
 def _repeat_findings(log: Log, still: Stretches) -> list[Finding]:
-    """Return a finding if samples in motion repeat the one before: the file was written faster than the robot measures."""
+    """Return a finding if samples in motion repeat the previous one: the file was written faster than the robot measures."""
     moving = ~still.mask(len(log))
     moving[0] = False
     repeated = rules.repeats(log) & moving
@@ -223,7 +222,7 @@ def _value_findings(log: Log, still: Stretches) -> list[Finding]:
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:
-    """Leave out what is reported for tau already: a dead current makes a dead torque."""
+    """Leave out what is already reported for tau: a dead current makes a dead torque."""
     reported = {(f.kind, f.channel) for f in findings}
     derived = ("current of ", "tau_m of ")
     return [

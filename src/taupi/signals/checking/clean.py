@@ -14,14 +14,14 @@ from taupi.signals.log import Log
 
 # Gaps of up to this many steps are filled by interpolation.
 SHORT_GAP = 10
-# Time that steps back by more than this many steps begins anew.
+# If time steps back by more than this many steps, it has restarted.
 RESTART = 20
 # Time stamps within this share of a step of a uniform grid count as uniform and stay as they are.
 UNIFORM = 1e-3
 
 
 class UniformTime:
-    """Tell, block by block, whether time stamps lie on a uniform grid t_0 + k h, each within 1e-3 of a step.
+    """Check, block by block, whether time stamps lie on a uniform grid t_0 + k h, each within 1e-3 of a step.
 
     Every stamp bounds the step h from both sides; the stamps are uniform as long as some h satisfies all bounds.
 
@@ -78,8 +78,8 @@ def clean_log(log: Log, *, rate_hz: float | None = None, gaps: Gaps) -> Log:
 
     Samples are sorted by time, and the first of equal stamps is kept. Missing values and short gaps are interpolated; longer ones
     are refused, unless `long_gaps` says otherwise (`log.segments()` gives all stretches without one). Then every signal is
-    interpolated by cubic splines on a grid of `rate_hz` samples per second, by default that of the mean step; stamps that are
-    uniform already stay as they are. `notes` of the result say what was done.
+    interpolated by cubic splines on a grid of `rate_hz` samples per second, by default the rate of the mean step; stamps that are
+    uniform already stay as they are. The `notes` of the result say what was done.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(100) / 100 + np.random.default_rng(0).uniform(0, 2e-3, 100)
@@ -109,23 +109,23 @@ def _sorted_by_time(log: Log) -> Log:
         log = log.rows(np.argsort(log.time, kind="stable"), f"sorted by time, which stepped backwards {back} times")
     first = np.concatenate(([True], np.diff(log.time) > 0)) if len(log) else np.zeros(0, dtype=bool)
     if not first.all():
-        log = log.rows(first, f"left out {int((~first).sum())} samples with a time stamp that was there already")
+        log = log.rows(first, f"left out {int((~first).sum())} samples with a repeated time stamp")
     return log
 
 
 def _refuse_restart(log: Log) -> None:
-    """Refuse a log in which time begins anew: sorting would mix one run into another."""
+    """Refuse a log in which time restarts: sorting would mix one run into another."""
     steps, step = np.diff(log.time), median_step(log.time)
     restarts = np.flatnonzero(steps < -RESTART * step) if step > 0 else np.zeros(0, dtype=int)
-    # A stamp that is wrong is followed by one that is right; after a restart, time stays behind what it had been.
+    # A wrong stamp is followed by a right one; after a restart, time stays below its earlier values.
     later = np.minimum(restarts + RESTART, len(log) - 1)
     restarts = restarts[log.time[later] < log.time[restarts]]
-    # Samples out of order step back about as often as they step forwards; runs one after the other do so seldom.
+    # Samples out of order step back about as often as they step forwards; consecutive runs seldom do.
     if not len(restarts) or len(restarts) > len(log) / RESTART:
         return
     row = int(restarts[0]) + 1
     raise TaupiError(
-        f"time begins anew in row {row}, {len(restarts)} time{'s' * (len(restarts) > 1)} in all: from {log.time[row - 1]:g} to "
+        f"time restarts in row {row}, {len(restarts)} time{'s' * (len(restarts) > 1)} in all: from {log.time[row - 1]:g} to "
         f"{log.time[row]:g} s. The log holds several runs.",
         remedy=("Read one of them with ", Argument("rows", f":{row}"), InPython(", or take log.segments()"), "."),
     )

@@ -15,7 +15,7 @@ SLOW = 0.5
 
 
 def is_plausible(log: Log) -> bool:
-    """Tell at once whether every number is there and below 1e9; if not, `refuse_missing` or `refuse_absurd` says which."""
+    """Return quickly whether every number is there and below 1e9; if not, `refuse_missing` or `refuse_absurd` says why."""
     bounds = ((value.min(), value.max()) for value in log.signals.values() if len(value))
     return bool(np.isfinite(log.time).all()) and all(low >= -ABSURD and high <= ABSURD for low, high in bounds)
 
@@ -26,18 +26,18 @@ def refuse_absurd(log: Log, first_row: int = 0) -> None:
     >>> import taupi as tp
     >>> refuse_absurd(tp.Log([0, 1], [[0.5], [1e300]]))
     Traceback (most recent call last):
-    taupi.errors.TaupiError: q of j1 is 1e+300 in row 1, more than any robot has. Mend the log.
+    taupi.errors.TaupiError: q of j1 is 1e+300 in row 1, more than any robot has. Correct the log.
     """
     for name, value in log.signals.items():
         wrong = np.isfinite(value) & (np.abs(value) > ABSURD)
         if wrong.any():
             row, joint = np.argwhere(wrong)[0].tolist()
             place = f"{name} of {log.names[joint]} is {value[row, joint]:.3g} in row {first_row + row}"
-            raise TaupiError(f"{place}, more than any robot has. Mend the log.")
+            raise TaupiError(f"{place}, more than any robot has. Correct the log.")
 
 
 def refuse_slow(log: Log) -> None:
-    """Refuse a log with half a second or more between samples: most often milliseconds were taken for seconds."""
+    """Refuse a log with half a second or more between samples: most often milliseconds were read as seconds."""
     step = median_step(log.time)
     if step >= SLOW:
         raise TaupiError(
@@ -46,7 +46,7 @@ def refuse_slow(log: Log) -> None:
 
 
 def refuse_backwards(log: Log) -> None:
-    """Refuse a block whose time does not step forwards: in a stream nothing sorts it."""
+    """Refuse a block whose time does not step forwards: a stream is not sorted."""
     if median_step(log.time) <= 0:
         raise TaupiError(
             "time does not step forwards. A file that is streamed has to be in order:",
@@ -58,7 +58,7 @@ def refuse_backwards(log: Log) -> None:
 
 
 def refuse_missing(log: Log, first_row: int = 0) -> None:
-    """Refuse a block with a missing value or time stamp: in a stream nothing fills it."""
+    """Refuse a block with a missing value or time stamp: gaps of a stream are not filled."""
     for name, value in {"time": log.time[:, None], **log.signals}.items():
         wrong = ~np.isfinite(value)
         if wrong.any():

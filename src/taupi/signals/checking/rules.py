@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # Steps that scatter by more than this share of their mean are jitter: differences over equal steps are then wrong by as much.
 JITTER = 0.01
-# An effort that has one and the same value in more than half of the samples in motion measures nothing.
+# An effort that has the same value in more than half of the samples in motion measures nothing.
 DEAD = 0.5
 # This many consecutive samples at the channel's extreme are a limit that was reached, if it happens at least twice.
 STUCK = 5
@@ -29,16 +29,16 @@ DISAGREES = 0.25
 
 EFFORTS = ("tau", "current", "voltage", "tau_m")
 
-# Samples in motion that repeat the one before are worth knowing beyond this share: noise then looks smaller than it is.
+# Samples in motion that repeat the previous one are reported above this share: noise then looks smaller than it is.
 REPEATED = 0.01
 
 _LONG = (Argument("long_gaps", "interpolate"), " or ", Argument("long_gaps", "longest"))
 _PREPARE = InPython("prepare(...)", "taupi identify")
 
-# What `clean_log` does about each kind of finding, and where it does nothing, what a user can do.
+# What `clean_log` does about each kind of finding, or, if it does nothing, what a user can do.
 RULES: dict[str, tuple[Part, ...]] = {
     "time-missing": ("leaves these samples out",),
-    "time-reversed": ("sorts the samples by time; refuses a file in which time begins anew",),
+    "time-reversed": ("sorts the samples by time; refuses a file in which time restarts",),
     "time-duplicate": ("keeps the first sample of equal stamps",),
     "gap": ("interpolates gaps up to ", Argument("short_gap"), "; refuses longer ones unless ", *_LONG),
     "jitter": ("interpolates all signals on a uniform grid of the mean step",),
@@ -54,7 +54,7 @@ RULES: dict[str, tuple[Part, ...]] = {
     "saturated": ("keeps it; these samples do not obey the model, so leave them out of a fit",),
     "standstill": ("keeps it; ", _PREPARE, " trims it at both ends, since sign(qd) is noise there"),
     "still": ("keeps it; nothing about this joint's inertia can be identified",),
-    "one-way": ("keeps it; its Coulomb friction and its offset cannot be told apart",),
+    "one-way": ("keeps it; its Coulomb friction and its offset cannot be separated",),
     "disagrees": ("keeps it; ", _PREPARE, " differentiates q itself and does not use it"),
     "limit": ("keeps it; check units, joint order and offsets",),
 }
@@ -87,7 +87,7 @@ def most_common(x: np.ndarray) -> tuple[float, float]:
 
 
 def repeats(log: Log) -> np.ndarray:
-    """Return the rows (N,) in which every recorded value is that of the row before."""
+    """Return the rows (N,) in which every recorded value is the same as in the row before."""
     result = np.zeros(len(log), dtype=bool)
     result[1:] = True
     for value in log.signals.values():

@@ -55,7 +55,7 @@ def motion_rows(positions: Positions, rate_hz: float) -> MotionRows:
 
 @dataclass(frozen=True)
 class _Extremes:
-    """Of each joint of a record (n,): its range, its largest displacement over a window, its first and last position."""
+    """For each joint of a record (n,): its range, its largest displacement over a window, its first and last position."""
 
     samples: int
     range: np.ndarray

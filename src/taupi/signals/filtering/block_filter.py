@@ -1,8 +1,8 @@
 """The zero-phase Butterworth filter in blocks, exactly: one matrix product gives the samples that are kept, and no others.
 
 Forwards and backwards together, the filter has the response h(l) = Re sum_k c_k p_k^|l| for l != 0, over the poles p_k of one
-pass. So the samples beside a block reach it only through one complex number per pole and side, z = sum_s p^(distance of s) x(s),
-which go from block to block as z <- p^K z + g, with g from the block's own K samples.
+pass. So the samples outside a block affect it only through one complex number per pole and side, z = sum_s p^(distance of s)
+x(s), which go from block to block as z <- p^K z + g, with g from the block's own K samples.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 
 from taupi.signals.filtering.filters import butterworth, checked_samples, filter_roots, settle_rows
 
-# Samples that are kept of a block, if every one or every second is, and if fewer are: with smaller blocks, states cost more than
-# the block itself; with larger ones, the block's own matrix does.
+# Samples that are kept per block: if every or every second one is kept, and if fewer are. With smaller blocks, the states cost
+# more than the block itself; with larger ones, the block's own matrix does.
 _KEPT = (32, 16)
 
 # What is kept of a filtered signal y at sample t: sum of weight * y(t + lag), by lag. The value itself is {0: 1.0}.
@@ -26,7 +26,7 @@ VALUE: Stencil = ((0, 1.0),)
 def zero_phase(
     x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4, rows: slice | None = None
 ) -> np.ndarray:
-    """Return `butterworth(x, rate_hz, cutoff_hz, order)[rows]`, at the cost of the rows that are asked for.
+    """Return `butterworth(x, rate_hz, cutoff_hz, order)[rows]`, at the cost of the requested rows only.
 
     `x` (N, ...) are samples, filtered along the first axis, `rows` a slice with a positive step, by default every row. Values
     agree with those of the filter run over the whole record to 1e-11 of their size.
@@ -42,7 +42,7 @@ def zero_phase(
     count, enough = max(0, -(-(stop - first) // step)), 2 * settle_rows(rate_hz, cutoff_hz, order) + 1
     if len(x) < enough:
         return butterworth(x, rate_hz, cutoff_hz, order)[slice(first, stop, step)]
-    start = max(0, first - enough)  # what is farther away than the filter remembers may be left out
+    start = max(0, first - enough)  # samples beyond the filter's memory may be left out
     stream = ZeroPhaseStream(rate_hz, cutoff_hz, order, first - start, step)
     columns = x.reshape(len(x), -1)[start : min(len(x), stop + enough)].T
     kept = np.concatenate([stream.add(np.ascontiguousarray(columns)), stream.end()], axis=2)[0, :, :count]
@@ -50,11 +50,11 @@ def zero_phase(
 
 
 class ZeroPhaseStream:
-    """`zero_phase` of columns (C, N) that come part by part: samples first, first + step, ... of the filtered record.
+    """`zero_phase` for columns (C, N) that arrive part by part: samples first, first + step, ... of the filtered record.
 
-    Of each of them all `stencils` are kept, by default the value. What `add` and `end` return has the shape (S, C, M); memory
-    holds the filter's reach of results, and of the last parts that were added, which must not be changed afterwards. Parts of
-    `wanted` samples are not copied.
+    For each of them all `stencils` are kept, by default the value. What `add` and `end` return has the shape (S, C, M); memory
+    holds as many results, and as many samples of the last parts, as the filter reaches; parts must not be changed after they were
+    added. Parts of `wanted` samples are not copied.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(2, 3000)).cumsum(axis=1)
@@ -84,8 +84,8 @@ class ZeroPhaseStream:
         self._begun = False
         self._rest = np.zeros((0, 0))  # samples that do not fill a block
         self._latest: list[np.ndarray] = []  # parts that hold at least the last `reach` + 1 samples
-        self._own: list[np.ndarray] = []  # results of blocks that wait for those behind them
-        self._gains: list[np.ndarray] = []  # what these blocks, and those before them, hand to others
+        self._own: list[np.ndarray] = []  # results of blocks that wait for later blocks
+        self._gains: list[np.ndarray] = []  # what these blocks, and those before them, contribute to others
 
     def wanted(self, about: int) -> int:
         """Return the number of samples, at least one block and otherwise at most `about`, after which no block is begun."""
@@ -124,7 +124,7 @@ class ZeroPhaseStream:
         return self._complete(last=True)[:, :, : kept - self._emitted]
 
     def _reflected(self, x: np.ndarray) -> np.ndarray:
-        """Return what lies before the first sample from the start of the first block on: a point reflection, and 0 beyond."""
+        """Return what precedes the first sample in the first block: a point reflection of the record, and 0 beyond it."""
         before = np.zeros((len(x), self._early * self._design.size - self._first + self._design.margin))
         before[:, before.shape[1] - self._reach :] = 2 * x[:, :1] - x[:, self._reach : 0 : -1]
         return before
@@ -148,7 +148,7 @@ class ZeroPhaseStream:
         self._gains.append(self._design.as_complex(product[:, :, outputs:]))
 
     def _complete(self, last: bool) -> np.ndarray:
-        """Return the samples of blocks of which enough neighbours are known, all of them at the end."""
+        """Return the samples of blocks with enough known neighbours; at the end, those of all blocks."""
         design, ahead = self._design, self._design.ahead(self._reach)
         columns, outputs = len(self._rest), design.spread.shape[1]
         nothing = np.zeros((2 * len(design.powers), columns, ahead))

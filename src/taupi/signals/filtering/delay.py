@@ -133,17 +133,17 @@ def remove_delay(log: Log, signal: str, seconds: float) -> Log:
     return log.with_(**{signal: moved}).rows(keep, f"{signal} shifted earlier by {1e3 * delay:.4g} ms")
 
 
-# The signals that are shifted together.
+# Signals that are shifted together.
 _TOGETHER = {"q": ("q", "qd", "qdd"), "theta": ("theta", "thetad", "thetadd")}
 
 Delays = Mapping[str, "float | Sequence[float] | np.ndarray"]
 
 
 def without_delays(log: Log, delays: Delays) -> Log:
-    """Return the `log` with signals shifted earlier by their `delays`, y(t + d): by name, seconds, one or one per joint.
+    """Return the `log` with signals shifted earlier by their `delays`, y(t + d): seconds by name, one or one per joint.
 
-    The derivatives of a position are shifted with it. Beyond the ends of the record a signal continues as filters continue it,
-    turned about its last value.
+    The derivatives of a position are shifted with it. Beyond the ends of the record a signal is extended as in the filters, by a
+    point reflection about its last value.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(500) / 100

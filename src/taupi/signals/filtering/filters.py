@@ -14,15 +14,15 @@ from taupi.checks import positive, whole_number
 from taupi.errors import Argument, TaupiError
 from taupi.signals.filtering.motion_spectrum import ABOVE_ENERGY, ENERGY, GIVE_CUTOFF, MARGIN, motion_band, spectrum_of
 
-# What remains of a filter's memory after `settle_rows` samples; blocks agree with the whole record to about this.
+# What remains of a filter's memory after `settle_rows` samples; blocks agree with the whole record to about this accuracy.
 _FORGOTTEN = 1e-12
 
 
 def noise_bandwidth_hz(cutoff_hz: float, order: int = 4, causal: bool = False) -> float:
-    """Return the width (Hz) of a rectangular filter through which white noise has the power that it has after `butterworth`.
+    """Return the width (Hz) of the rectangular filter that passes as much power of white noise as `butterworth` does.
 
-    It is the integral of |H|^2 over frequency, of both passes unless `causal`: with `order` 4, 0.898 times `cutoff_hz`. Of
-    filtered samples, twice as many per second are independent.
+    It is the integral of |H|^2 over frequency, of both passes unless `causal`: with `order` 4, 0.898 times `cutoff_hz`. Twice as
+    many filtered samples per second are independent.
 
     >>> round(noise_bandwidth_hz(10.0), 2), round(noise_bandwidth_hz(10.0, causal=True), 2)
     (8.98, 10.26)
@@ -97,7 +97,7 @@ def edge_rows(rate_hz: float, cutoff_hz: float) -> int:
 def filter_blocks(
     blocks: Iterable[np.ndarray], rate_hz: float, cutoff_hz: float, order: int = 4
 ) -> Iterator[np.ndarray]:
-    """Yield the blocks of a long record filtered as if it were filtered at once by `butterworth`.
+    """Yield the blocks of a long record, filtered as if `butterworth` had filtered it as a whole.
 
     Each piece is filtered with `settle_rows` neighbours on either side, which are then dropped: over that distance the filter
     forgets that the piece does not begin or end the record. Memory holds one block and its neighbours.
@@ -113,7 +113,7 @@ def overlapping_pieces(blocks: Iterable[np.ndarray], overlap: int) -> Iterator[t
     The slices together hold every row once and in order.
     """
     piece: np.ndarray | None = None
-    lead = 0  # rows of the piece that were in a slice before
+    lead = 0  # rows of the piece that were already in a slice
     for block in blocks:
         rows = np.asarray(block, dtype=float)
         piece = rows if piece is None else np.concatenate((piece, rows))

@@ -1,4 +1,4 @@
-"""Spectra of motions: up to which frequency they move, and from where on their noise prevails; of one log, or of several."""
+"""Spectra of motions: up to which frequency they move, and above which noise prevails; of one log or of several."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ENERGY = 0.9999
 # A cutoff lies this far above the frequency at which the motion meets the noise, because torques contain sums of the motion's
 # frequencies.
 MARGIN = 2.5
-# With encoders so good that vibrations stand out of their noise, a cutoff lies this far above the frequency below which 99.99 %
+# With encoders so good that vibrations stand out from their noise, a cutoff lies this far above the frequency below which 99.99 %
 # of the velocity's energy lies: friction jumps at each reversal, which puts torque at several times the motion's frequencies.
 ABOVE_ENERGY = 5.0
 # The motion needs a cutoff of twice the frequency below which 99 % of its velocity's energy lies: torques contain products of two
@@ -105,7 +105,7 @@ def motion_band(spectrum: Spectrum) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class CutoffBounds:
-    """Between which cutoffs a choice is left to other reasons, by the spectrum of q.
+    """The range of cutoffs that the spectrum of q allows; the choice within it is left to other criteria.
 
     Attributes:
         suggested_hz: What q alone suggests, Hz, as `choose_cutoff` does for one motion.
@@ -119,7 +119,7 @@ class CutoffBounds:
 
     @property
     def centre_hz(self) -> float:
-        """The frequency in the middle of the two, by ratio."""
+        """The geometric mean of the two frequencies."""
         return math.sqrt(self.least_hz * self.most_hz)
 
 
@@ -142,7 +142,7 @@ def cutoff_bounds(motions: Sequence[np.ndarray], rates_hz: Sequence[float]) -> C
     f, needed, allowed = spectrum.f, list[float](), list[float]()
     noise_hz, energy_hz = (float(np.median(v[v > 0])) if (v > 0).any() else 0.0 for v in motion_band(spectrum))
     ends = _ends_of_motion(spectrum)
-    # A joint of which only noise is seen has no say.
+    # A joint that shows only noise does not count.
     for j, end in [(j, end) for j, end in ends if f[end] > _peak_hz(spectrum, j)] or ends:
         squared = (2 * np.pi * f[: end + 1]) ** 2
         velocity = np.clip(spectrum.velocity[: end + 1, j] - spectrum.floor[j] * squared, 0.0, None)

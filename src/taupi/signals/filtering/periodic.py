@@ -1,4 +1,4 @@
-"""Periodic motions: their period, their mean with the noise that the scatter over periods shows, and Fourier series of them."""
+"""Periodic motions: their period, their mean, the noise shown by the scatter over periods, and Fourier series."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Smoother:
         return settle_rows(self.rate_hz, self.cutoff_hz, self.order) + 4 + int(np.ceil(delay * self.rate_hz))
 
     def __call__(self, log: Log) -> Log:
-        """Return the log with every signal filtered and every position differentiated."""
+        """Return the log with every signal filtered and every position differentiated twice."""
         log = without_delays(log, self.delays) if self.delays else log
         signals = {name: self._filter(log.signals[name]) for name in _TORQUES if name in log.signals}
         for side in _SIDES:
@@ -85,9 +85,9 @@ class Smoother:
         return log.with_(**signals, notes=self.notes(log), filtering=self.record, delays={})
 
     def derived_signals(self, log: Log) -> dict[str, tuple[str, ...]] | None:
-        """Return what becomes of each signal of a log that is filtered, itself and its derivatives.
+        """Return what each signal of a log becomes when it is filtered: itself and its derivatives.
 
-        None if something else than a zero-phase filter and central differences makes them.
+        None if they are not made by a zero-phase filter and central differences.
         """
         if self.delays or self.filtering != "zero-phase" or self.derivatives not in ("central", "recorded"):
             return None
@@ -156,7 +156,7 @@ class Smoother:
 
 
 def measured_velocities(log: Log, settings: Smoothing) -> tuple[str, ...]:
-    """Return the positions of a log whose recorded velocity is to be used: all if asked for, else those it agrees with."""
+    """Return the positions of a log whose recorded velocity is to be used: all if requested, else those that agree with it."""
     if settings.velocity != "auto":
         return tuple(x for x, _, _ in _SIDES if x in log.signals) if settings.velocity == "measured" else ()
     if settings.derivatives != "central":
@@ -234,7 +234,7 @@ def prepare(
 
 
 def refuse_short(samples: int, cutoff_hz: float, edge: int, more: int = 0) -> None:
-    """Refuse a log of which nothing remains once `edge` samples, and `more` by another filter, are cut at each end."""
+    """Refuse a log of which nothing remains after `edge` samples, and `more` for another filter, are cut at each end."""
     if samples <= 2 * (edge + more) + 8:
         raise TaupiError(
             f"log has {samples} samples, too few for a cutoff of {cutoff_hz:.3g} Hz: {edge} are cut at each end."
@@ -249,12 +249,12 @@ IN_BLOCKS = Changes(Smoothing, without=("trim", "short_gap", "long_gaps"))
 def prepare_blocks(
     blocks: Iterable[Log], rate_hz: float, smoothing: Mapping[str, Any], *, delays: Delays | None = None
 ) -> Iterator[Log]:
-    """Yield the `blocks` of a long log ready for a regressor, as if it had been prepared at once; memory holds one block.
+    """Yield the `blocks` of a long log ready for a regressor, as if it had been prepared as a whole; memory holds one block.
 
     The rows must be complete, in order, and uniform at `rate_hz` samples per second. Each block is filtered by a zero-phase
-    Butterworth filter and differentiated as by `prepare`; what is left open is chosen from the first block. As many neighbours as
-    the filter remembers (about ten periods of the cutoff) are included on both sides of a block, and then dropped; `derivatives`
-    of the whole record are refused. `delays` are as in `prepare`. One period is cut at both ends of the record.
+    Butterworth filter and differentiated as by `prepare`; settings that are left open are chosen from the first block. As many
+    neighbours as the filter remembers (about ten periods of the cutoff) are included on both sides of a block, and then dropped;
+    `derivatives` of the whole record are refused. `delays` are as in `prepare`. One period is cut at both ends of the record.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(5000) / 100
@@ -278,7 +278,7 @@ def prepare_blocks(
 
 
 def _decimation(settings: Smoothing, rate_hz: float, cutoff_hz: float) -> int:
-    """Return the n of which every n-th sample is kept: by default ten samples per period of the cutoff are left."""
+    """Return the n for which every n-th sample is kept: by default ten samples per period of the cutoff are left."""
     return max(1, int(rate_hz / (PER_PERIOD * cutoff_hz))) if settings.decimate is None else settings.decimate
 
 

@@ -1,4 +1,4 @@
-"""A log filtered and differentiated part by part, at the cost of the samples that are kept: q, qd, qdd from one product."""
+"""A log filtered and differentiated part by part, at a cost that grows with the samples kept: q, qd, qdd from one product."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from taupi.signals.filtering.derivatives import central_stencils
 from taupi.signals.filtering.filters import checked_samples
 from taupi.signals.log import Log
 
-# What becomes of recorded signals, by name: of each itself, its derivative and its second derivative, as far as they are named.
+# What recorded signals become, by name: the signal itself, its derivative and its second derivative, as far as they are named.
 Derived = Mapping[str, tuple[str, ...]]
 
 
 @dataclass
 class _Group:
-    """Signals with equally many derivatives, on their way through one filter; `ready` is what has passed it, (S, C, M) each."""
+    """Signals with equally many derivatives, on their way through one filter; `ready` are the results so far, (S, C, M) each."""
 
     names: tuple[str, ...]
     stream: ZeroPhaseStream

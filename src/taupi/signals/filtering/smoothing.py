@@ -18,12 +18,12 @@ LONG_GAPS = ("refuse", "interpolate", "longest")
 
 @dataclass(frozen=True, kw_only=True)
 class Gaps(Settings):
-    """What is done about gaps in a log, and about values that are missing.
+    """How gaps in a log, and missing values, are handled.
 
     Attributes:
         short_gap: Longest gap that is interpolated, s; ten samples by default.
-        long_gaps: What is done about longer gaps: "refuse" the log, "interpolate" them, or keep only the "longest" stretch
-            without one.
+        long_gaps: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without
+            one.
     """
 
     short_gap: float | None = None

@@ -30,9 +30,9 @@ class _Unpacker(Protocol):
 def bounded_unpacking(size: int, where: str) -> Iterator[None]:
     """Let rosbags unpack no more at a time than a file of `size` bytes may; `where` names the file in errors.
 
-    rosbags unpacks a chunk at once, however large. Its tables of decompressors are exchanged meanwhile, for one reader at a time.
-    Of a ROS 1 bag one chunk is in memory. Chunks of an MCAP file whose times overlap are in memory together, and may have been
-    looked through before, so that twice as much may come of all of them.
+    rosbags unpacks a chunk at once, however large. Its tables of decompressors are replaced meanwhile, for one reader at a time.
+    A ROS 1 bag has one chunk in memory. Chunks of an MCAP file whose times overlap are in memory together, and may have been
+    scanned before, so that all of them together may unpack to twice as much.
     """
     modules: list[Any] = [
         importlib.import_module(f"rosbags.{name}")
@@ -73,7 +73,7 @@ def bounded_unpacking(size: int, where: str) -> Iterator[None]:
 
 
 def _unpacked(new: Callable[[], _Unpacker], data: bytes, size: int, where: str) -> bytes:
-    """Return what some bytes unpack to, which may be several streams one behind the other."""
+    """Return what some bytes unpack to, which may be several consecutive streams."""
     parts: list[bytes] = []
     count = 0
     while data:
@@ -91,7 +91,7 @@ def _unpacked(new: Callable[[], _Unpacker], data: bytes, size: int, where: str) 
 
 
 class _Counted:
-    """A stream of unpacked bytes that ends with an error where there are too many."""
+    """A stream of unpacked bytes that raises an error when there are too many."""
 
     def __init__(self, stream: Any, size: int, where: str) -> None:
         self._stream, self._size, self._where, self._count = stream, size, where, 0

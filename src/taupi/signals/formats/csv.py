@@ -44,7 +44,7 @@ class _Dialect:
     delimiter: str  # " " stands for any blanks
     decimal: str
     names: tuple[str, ...]
-    skip: int  # lines before the first row of numbers
+    skip: int  # lines above the first row of numbers
     own: dict[str, object] | None
 
 
@@ -92,7 +92,7 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
 
 
 def _column(values: np.ndarray) -> Any:
-    """Return numbers as a column of Arrow. `pyarrow.array` would do, and import pandas to ask whether they are a series."""
+    """Return numbers as a column of Arrow. `pyarrow.array` would do the same, but imports pandas to check for a series."""
     import pyarrow as pa
 
     plain = np.ascontiguousarray(values, dtype=float)
@@ -167,7 +167,7 @@ def _as_utf8(stream: Any) -> Iterator[bytes]:
         while characters := text.read(_CHUNK):
             yield characters.encode("utf-8")
     finally:
-        text.detach()  # the stream is closed by who opened it
+        text.detach()  # the caller, who opened the stream, closes it
 
 
 def _dialect(path: Source) -> _Dialect:
@@ -203,7 +203,7 @@ def _dialect(path: Source) -> _Dialect:
 def _from_heading(rows: Sequence[tuple[int, str]]) -> tuple[int, str]:
     """Return the number and the text of the heading: the first line with as many cells as the first row of numbers has.
 
-    What some programs write above it, such as a title or a date, has another number of cells.
+    Lines that some programs write above it, such as a title or a date, have a different number of cells.
     """
     for k, (_, line) in enumerate(rows):
         delimiter = _delimiter(line)
@@ -246,7 +246,7 @@ def _is_number(text: str, decimal: str) -> bool:
         float(text.replace(decimal, "."))
     except ValueError:
         return False
-    return "_" not in text  # Python reads 1_000 as a number, tables do not mean it as one
+    return "_" not in text  # Python reads 1_000 as a number, but in a table it is not one
 
 
 def _unique(names: Sequence[str], where: str) -> tuple[str, ...]:
@@ -326,11 +326,13 @@ def _parse_error(raw: bytes, first: int, dialect: _Dialect, wanted: list[str], w
         except UnicodeDecodeError:
             return TaupiError(f"{at} is not UTF-8 text. Save the file as UTF-8.")
         if len(cells) != len(dialect.names):
-            return TaupiError(f"{at} has {len(cells)} values, expected {len(dialect.names)}. Mend or delete the line.")
+            return TaupiError(
+                f"{at} has {len(cells)} values, expected {len(dialect.names)}. Correct or delete the line."
+            )
         for place in places:
             if not _is_number(cells[place], dialect.decimal):
                 cell = shown(cells[place], 40)
                 return TaupiError(
-                    f"{at}: {dialect.names[place]} is {cell}, expected a number. Mend or delete the line."
+                    f"{at}: {dialect.names[place]} is {cell}, expected a number. Correct or delete the line."
                 )
     return TaupiError(f"{where} cannot be parsed as a text table from line {first + 1} on.")

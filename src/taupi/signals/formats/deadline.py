@@ -12,7 +12,7 @@ from taupi.errors import TaupiError
 
 T = TypeVar("T")
 
-# A server that sends nothing for so long, s, has failed, whatever the library's own limits are: they add up over its retries.
+# s: a server that sends nothing for this long has failed, whatever the library's own limits are: they add up over its retries.
 DEADLINE_S = 60.0
 _SECRET = re.compile(r"\?\S*")
 
@@ -41,13 +41,13 @@ def watched(function: Callable[..., T], *args: Any, **keywords: Any) -> T:
 
 @contextmanager
 def reading_error(name: str) -> Iterator[None]:
-    """Make one sentence about a file elsewhere of whatever a library raises; queries of addresses are left out of it."""
+    """Turn whatever a library raises about a remote file into one sentence, without the queries of addresses."""
     try:
         yield
     except (TaupiError, KeyboardInterrupt):
         raise
     except FileNotFoundError as error:
-        if "Connect" in type(error.__cause__).__name__:  # of the web, fsspec says only that there is no file
+        if "Connect" in type(error.__cause__).__name__:  # for the web, fsspec only says that there is no file
             raise TaupiError(f"{name} cannot be read: no server answers there.") from None
         raise TaupiError(f"There is nothing at {name}. Check the address.") from None
     except PermissionError:
@@ -59,7 +59,7 @@ def reading_error(name: str) -> Iterator[None]:
         raise TaupiError(f"{name} cannot be read: {str(error) or 'no answer'}.") from None
     except ImportError as error:
         raise TaupiError(f"{name} cannot be read: {error}.", remedy="pip install 'taupi[remote]'.") from None
-    except Exception as error:  # botocore, aiohttp, gcsfs and adlfs have errors of their own
+    except Exception as error:  # botocore, aiohttp, gcsfs and adlfs have their own errors
         if type(error).__name__ == "NoCredentialsError":
             raise TaupiError(
                 f"There are no credentials for {name}.",

@@ -14,7 +14,7 @@ from taupi.errors import Argument, TaupiError
 from taupi.input_files import parse_json, printable, regular_file
 from taupi.signals.formats.sources import RemoteFile, Source, remote_digest, size_of, source_of
 
-_HASHED = 1 << 18  # bytes that are read and hashed at once: they stay near the processor
+_HASHED = 1 << 18  # bytes that are read and hashed at once: they stay in the processor's cache
 
 
 def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool = False) -> Path:
@@ -26,7 +26,7 @@ def readable(path: str | os.PathLike[str], expected: str = "a log", folder: bool
 
 
 def readable_source(path: str | os.PathLike[str] | Source, expected: str = "a log", folder: bool = False) -> Source:
-    """Return the source at a path, checked as by `readable`, or at an address, whose size is checked likewise."""
+    """Return the source at a path, checked as in `readable`, or at an address, whose size is checked in the same way."""
     source = source_of(path)
     if not isinstance(source, RemoteFile):
         return readable(source, expected, folder)

@@ -45,7 +45,7 @@ def variables(data: bytes, where: str) -> dict[str, Value]:
         kind, content = next(reader.elements(reader.unpacked(element[1])), _NOTHING) if packed else element
         if kind == _MATRIX:
             name, value = reader.matrix(content)
-            if value is not None and name:  # what has no name is of MATLAB's own
+            if value is not None and name:  # a variable without a name is MATLAB's own
                 result[name] = value
     return result
 

@@ -145,11 +145,11 @@ def arrays_in(data: bytes, where: str) -> dict[str, np.ndarray]:
 
 
 def text_in(array: np.ndarray) -> str | None:
-    """Return the one text that an array holds; None for any other array, and for codes of which Python makes no text."""
+    """Return the one text that an array holds; None for any other array, and for codes that are no text in Python."""
     if array.shape or array.dtype.kind != "U":
         return None
     text = array.astype("=U").reshape(1)
-    return str(text[0]) if (text.view(np.uint32) <= sys.maxunicode).all() else None  # NumPy takes any codes
+    return str(text[0]) if (text.view(np.uint32) <= sys.maxunicode).all() else None  # NumPy accepts any codes
 
 
 def _own(archive: zipfile.ZipFile, entry: str, shape: tuple[int, ...], dtype: np.dtype, name: str) -> dict[str, object]:
@@ -159,7 +159,7 @@ def _own(archive: zipfile.ZipFile, entry: str, shape: tuple[int, ...], dtype: np
 
 
 def _array(archive: zipfile.ZipFile, entry: str) -> np.ndarray:
-    """Return the array of an entry, by its full name: NumPy's own reader takes an entry q where there is a q.npy, too."""
+    """Return the array of an entry, by its full name: NumPy's own reader prefers an entry q to q.npy if there are both."""
     with archive.open(entry) as stream:
         return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
 

@@ -71,12 +71,12 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
 
 @dataclass
 class _File:
-    """A Parquet file, with what its first row showed: the first time stamp of each column, and the lengths of lists."""
+    """A Parquet file, with facts from its first row: the first time stamp of each column, and the lengths of lists."""
 
     path: Source
     epoch: dict[str, int] = field(default_factory=dict)
     widths: dict[str, int] = field(default_factory=dict)
-    footer: Any = None  # once it was read
+    footer: Any = None  # once it has been read
 
     def opened(self) -> Any:
         import pyarrow as pa
@@ -143,7 +143,7 @@ class _File:
         if pt.is_timestamp(column.type):
             return self._seconds(column.cast(pa.int64()), _UNITS[column.type.unit], name, where)
         if not _is_list(column.type):
-            if pt.is_float64(column.type) and not column.null_count:  # `to_numpy` imports pandas, which takes its time
+            if pt.is_float64(column.type) and not column.null_count:  # `to_numpy` imports pandas, which is slow
                 return np.frombuffer(column.buffers()[1], dtype=float)[column.offset : column.offset + len(column)]
             return np.asarray(column.to_numpy(zero_copy_only=False), dtype=float)
         lengths = {None} if column.null_count else set(column.value_lengths().to_pylist())

@@ -1,6 +1,6 @@
 """How many values the columns of a Parquet file claim, from its footer (Thrift's compact protocol).
 
-Arrow's own view of a damaged footer can end the interpreter, and says too late that a list has a billion entries.
+Arrow can crash the interpreter on a damaged footer, and reports too late that a list has a billion entries.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def row_groups(path: Source) -> list[RowGroup]:
     return list(groups)
 
 
-@lru_cache(maxsize=4)  # a fit reads its file several times, and the footer of a long one takes as long as its columns
+@lru_cache(maxsize=4)  # a fit reads its file several times, and a long footer takes as long to parse as the columns
 def _decoded(footer: bytes, nodes: int) -> tuple[RowGroup, ...] | None:
     """Return the groups of rows in the bytes of a footer; None if they are damaged, or have more values than the limit."""
     try:

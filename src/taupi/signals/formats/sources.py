@@ -1,4 +1,4 @@
-"""Where a log lies: a local path, or an address such as s3://bucket/run.parquet, behind one surface.
+"""Where a log is: a local path, or an address such as s3://bucket/run.parquet, behind one interface.
 
 A source is a `Path`, or a `RemoteFile` that can do what readers do with paths: `name`, `suffix`, `is_file`, `open("rb")`.
 """
@@ -40,12 +40,12 @@ REMOTE_EXTRA = "pip install 'taupi[remote]'"
 # Bytes that are fetched at once: one request for each column chunk would cost ten times as much.
 _AHEAD = 4 << 20
 _MAGIC = re.compile(r"[*?\[]")
-# A Path has made one slash of the two behind the protocol.
+# A Path turns the two slashes after the protocol into one.
 _ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/{1,2}(?=[^/\\])(.*)", re.DOTALL)
 
 
 def address_of(path: str | os.PathLike[str] | Any) -> str | None:
-    """Return an address with its protocol, also where it was made a Path; None for a local path.
+    """Return an address with its protocol, even if it was turned into a Path; None for a local path.
 
     >>> address_of("s3://bucket/run.csv"), address_of(Path("s3://bucket/run.csv")), address_of("run.csv")
     ('s3://bucket/run.csv', 's3://bucket/run.csv', None)
@@ -135,7 +135,7 @@ class RemoteFile:
         if self.size is not None:
             content: bytes = watched(system.cat_file, path)
             return content
-        # A server that does not say how much it sends may never end.
+        # A server that does not state the size may send forever.
         parts, count, most = list[bytes](), 0, budget().unpacked_bytes
         stream = watched(system.open, path, "rb", block_size=0)
         try:
@@ -150,13 +150,13 @@ class RemoteFile:
 
     @property
     def size(self) -> int | None:
-        """Its bytes; None if the server does not tell."""
+        """Its size in bytes; None if the server does not state it."""
         size = self._info.get("size")
         return None if size is None else int(size)
 
     @property
     def identity(self) -> str:
-        """Address, size, and the tag or time of the last change: what tells it from its other versions."""
+        """Address, size, and the tag or time of the last change, which distinguish it from its other versions."""
         tags = (
             "ETag",
             "etag",
@@ -172,22 +172,22 @@ class RemoteFile:
         return "|".join([str(self), str(self.size), *known])
 
     def is_file(self) -> bool:
-        """Tell that it is no folder; a file that is not there is an error when it is opened."""
+        """Return True, since it is not a folder; a missing file is an error when it is opened."""
         return True
 
     def is_dir(self) -> bool:
-        """Tell that it is no folder."""
+        """Return False: it is not a folder."""
         return False
 
     def open(self, mode: str = "rb") -> BinaryIO:
-        """Return its bytes as a stream in which readers can go back and forth."""
+        """Return its bytes as a seekable stream."""
         assert mode == "rb"
         system, path = self._place
         size = self._info.get("size")
         if size == 0:
             raise TaupiError(f"{self} is empty, expected a log.")
         with reading_error(str(self)):
-            # One request for a small file; and for one of which no part can be asked for.
+            # One request for a small file, or for a file of which the server sends no parts.
             if size is None or size <= _AHEAD or self._info.get("partial") is False:
                 return io.BytesIO(self._bytes)
             stream = watched(system.open, path, "rb", block_size=_AHEAD, cache_type="readahead")
@@ -207,7 +207,7 @@ Source = Path | RemoteFile
 
 
 class _Watched(io.RawIOBase):
-    """A stream from another machine, of which a read that takes too long, or fails, is an error in one sentence."""
+    """A stream from another machine; a read that takes too long, or fails, raises an error of one sentence."""
 
     def __init__(self, stream: Any, name: str) -> None:
         self._stream, self._name = stream, name
@@ -245,7 +245,7 @@ def source_of(path: str | os.PathLike[str] | RemoteFile) -> Source:
 
 
 def identity_of_source(source: Source) -> str:
-    """Return what tells a file from its other versions without reading it: where it is, its size, when it was changed."""
+    """Return what distinguishes a file from its other versions without reading it: where it is, its size, when it was changed."""
     if isinstance(source, RemoteFile):
         return source.identity
     try:
@@ -256,7 +256,7 @@ def identity_of_source(source: Source) -> str:
 
 
 def size_of(source: Source) -> int:
-    """Return the bytes of a file; 0 if it is no file, or if nobody knows."""
+    """Return the size of a file in bytes; 0 if it is not a file, or if the size is unknown."""
     if isinstance(source, RemoteFile):
         return source.size or 0
     return source.stat().st_size if source.is_file() else 0
@@ -264,7 +264,7 @@ def size_of(source: Source) -> int:
 
 @contextmanager
 def local_path(source: Source) -> Iterator[Path]:
-    """Yield a local path of a source: a temporary copy of one that lies elsewhere."""
+    """Yield a local path of a source: for a remote one, that of a temporary copy."""
     if isinstance(source, RemoteFile):
         with source.downloaded() as path:
             yield path
@@ -273,7 +273,7 @@ def local_path(source: Source) -> Iterator[Path]:
 
 
 def remote_digest(source: RemoteFile) -> str:
-    """Return a hash for a file elsewhere without reading it, of its tag and size."""
+    """Return a hash of a remote file's tag and size, without reading the file."""
     return hashlib.sha256(source.identity.encode()).hexdigest()
 
 

@@ -28,7 +28,7 @@ class Channel:
     Attributes:
         columns: A list of names, or a template: `q{i}` counts, `pos_{joint}` takes the labels of the joints.
         unit: The unit of the numbers, one or one per column; SI by default.
-        first: The number that `{i}` begins with; by default 0 or 1, whichever the file has.
+        first: The number that `{i}` begins with; by default 0 or 1, whichever occurs in the file.
         gain: A factor, one or one per column; 1 by default.
         sign: 1 or -1, one or one per column; 1 by default.
         offset: Added last, in SI units, one or one per joint; 0 by default.
@@ -92,7 +92,7 @@ class FloatingColumns:
         channels: By "base.w", "base.a", "base.wd", "base.quaternion", "base.v", "base.vd", "wrench.<frame>", "contact.<frame>".
         imu: The frame at which base.w and base.a were measured, in its axes; the root link's own by default.
         convention: How quaternion and velocities are written: "taupi", "pinocchio", "mujoco" or "idyntree".
-        thresholds: By frame, the number above which its column says that it touches the ground; 0 and 1 without one.
+        thresholds: By frame, the value of its column above which it touches the ground; without one, the column holds 0 and 1.
     """
 
     channels: Mapping[str, Channel] = field(default_factory=dict)
@@ -112,8 +112,8 @@ class Columns:
         rate_hz: Samples per second, for a file without a time column.
         topic: The topic of a bag.
         motor: How the motor side relates to the joints; by default there is none.
-        known_torque: Torques that act on the joints beside the motors', as formulas of q: "elbow = 12*sin(q2)".
-        floating: What there is of a base that moves freely, of wrenches and contacts; by default nothing.
+        known_torque: Torques that act on the joints in addition to the motors', as formulas of q: "elbow = 12*sin(q2)".
+        floating: The columns of a base that moves freely, of wrenches and of contacts; by default none.
     """
 
     channels: Mapping[str, Channel] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Columns:
 
     @classmethod
     def of(cls, value: ColumnsLike) -> Columns:
-        """Return the mapping that `value` is, a dict says, or the TOML file at a path holds; an empty one for None.
+        """Return the mapping in `value`, which is a mapping, a dict or the path of a TOML file; an empty one for None.
 
         >>> Columns.of({"time": "t", "q": {"columns": "q{i}", "unit": "deg"}}).channels["q"].unit
         'deg'

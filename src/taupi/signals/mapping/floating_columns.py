@@ -15,7 +15,7 @@ from taupi.signals.base_motion import BaseMotion
 from taupi.signals.log import Log
 from taupi.signals.mapping.columns import Channel, FloatingColumns
 
-# How the columns of files that we write are called, and those of other files may be: base_wx, wrench_<frame>_nx, contact_<frame>.
+# Names of columns in files that we write, which other files may use too: base_wx, wrench_<frame>_nx, contact_<frame>.
 _AXES = ("x", "y", "z")
 _WRENCH = ("nx", "ny", "nz", "fx", "fy", "fz")
 _BASE = ("w", "a", "wd")
@@ -24,7 +24,7 @@ _WORLD_LINEAR, _WORLD_ANGULAR, _SCALAR_FIRST = ("mujoco", "idyntree"), ("idyntre
 
 
 def recognised(widths: Mapping[str, int]) -> FloatingColumns:
-    """Return the columns whose names are those of files that we write; none where a file has none.
+    """Return the columns that are named as in files that we write; none if a file has no such columns.
 
     >>> sorted(recognised({"q1": 1, "base_w": 3, "base_ax": 1, "base_ay": 1, "base_az": 1, "contact_FL": 1}).channels)
     ['base.a', 'base.w', 'contact.FL']
@@ -139,7 +139,7 @@ def _from_states(
         wd = inwards(wd)
     vd = base["vd"] if "vd" in base else rate(base["v"])
     vd = inwards(vd) if convention in _WORLD_LINEAR else vd + np.cross(w, base["v"])
-    fixed = (robot.base @ robot.joints[0].before).matrix[:3, :3]  # between the world and what the quaternion turns
+    fixed = (robot.base @ robot.joints[0].before).matrix[:3, :3]  # between the world and the rotated frame
     return BaseMotion(w, vd - inwards(np.broadcast_to(fixed.T @ gravity_of(robot), w.shape)), wd)
 
 

@@ -50,12 +50,12 @@ _UNIT_WORDS = sorted(
     key=lambda item: -len(item[0]),
 )
 _VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m", "known"}
-_MOST_WORDS = 64  # of a header; one with more is not the name of a signal
+_MOST_WORDS = 64  # words of a header; one with more is not the name of a signal
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a header says: the signal, its unit, the label of the joint, and whether it was measured.
+    """What a header means: the signal, its unit, the label of the joint, and whether it was measured.
 
     `measured` is False for commanded values, errors and the like. `stem` is the header without the label.
     """
@@ -79,7 +79,7 @@ class Guess:
 
 
 def parse_header(name: str) -> Header | None:
-    """Return what a header says, or None if it names no known signal.
+    """Return what a header means, or None if it names no known signal.
 
     >>> h = parse_header("motor_pos_rad_3")
     >>> h.signal, h.unit, h.label
@@ -170,7 +170,7 @@ def _by_joint(
 
 
 def _missing_column(header: Header, own: Sequence[str], labels: Sequence[str]) -> str:
-    """Return which column, or which joint of other signals, is missing, where that is all that differs."""
+    """Return which column, or which joint of other signals, is missing, if that is the only difference."""
     here, there = ([label for label in a if label not in b] for a, b in ((labels, own), (own, labels)))
     if (here and there) or not header.label:
         return ""

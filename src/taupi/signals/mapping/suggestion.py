@@ -44,8 +44,8 @@ class Suggestion:
 def suggest_mapping(path: PathLike, robot: Robot | None = None, *, reading: Reading) -> Suggestion:
     """Return a column mapping for the file at a `path`, as its headers suggest it, to be checked and completed.
 
-    Unlike `taupi.read_log`, it refuses nothing: of several columns that could be one signal it takes those that are one per joint
-    of the `robot`, if there is one, or the most, and names the others in a comment.
+    Unlike `taupi.read_log`, it refuses nothing: if several groups of columns could be one signal, it takes the group with one
+    column per joint of the `robot`, if there is one, or else the largest, and names the others in a comment.
 
     >>> import pathlib, tempfile, taupi as tp
     >>> file = pathlib.Path(tempfile.mkdtemp(), "run.csv")
@@ -156,7 +156,8 @@ def _ranges(
     }
     if not columns:
         return {}, ""
-    rate = 1.0 if reading.rate_hz is None and "time" not in columns else reading.rate_hz  # ranges are those at any rate
+    # any rate gives the same ranges
+    rate = 1.0 if reading.rate_hz is None and "time" not in columns else reading.rate_hz
     try:
         log = read_log(path, reading=Reading(columns, rate, reading.topic, reading.format))
     except TaupiError as error:
@@ -177,7 +178,7 @@ def _comment(signal: str, group: Group, ranges: Mapping[str, tuple[float, float]
 
 
 def _joint_count(chosen: Mapping[str, Group], widths: Mapping[str, int]) -> int:
-    """Return how many joints the columns of positions, or else of other signals, are of; 2 for an example if there are none."""
+    """Return how many joints the columns of positions, or else of other signals, belong to; 2 as an example if there are none."""
     counts = {signal: sum(widths[name] for name in names) for signal, (names, _) in chosen.items() if signal != "time"}
     return next((counts[signal] for signal in ("q", "theta") if signal in counts), max(counts.values(), default=2))
 
@@ -208,7 +209,7 @@ def _placeholders(chosen: Mapping[str, Group], reading: Reading, torques: bool) 
 
 def _times(path: PathLike, names: Sequence[str], reading: Reading) -> list[str]:
     """Return which unrecognised columns could be the time, in comments: those that rise steadily."""
-    try:  # as positions, which may be anything
+    try:  # read as positions, which may have any values
         columns = {"q": {"columns": list(names)}}
         log = read_log(path, reading=Reading(columns, 1.0, reading.topic, reading.format))
     except TaupiError:
@@ -224,7 +225,7 @@ def _times(path: PathLike, names: Sequence[str], reading: Reading) -> list[str]:
 
 
 def _torques(names: Sequence[str], count: int) -> list[str]:
-    """Return which unrecognised columns could be torques or currents, in comments: those of which there is one per joint."""
+    """Return which unrecognised columns could be torques or currents, in comments: groups with one column per joint."""
     stems: dict[str, list[str]] = {}
     for name in names:
         stems.setdefault(re.sub(r"\d+", "#", name), []).append(name)
@@ -241,7 +242,7 @@ def _listed(what: str, names: Sequence[str]) -> list[str]:
 
 
 def _motor(chosen: Mapping[str, Group], count: int, perhaps: bool) -> list[str]:
-    """Return the table of the motors, in comments, where only their side was recorded, or `perhaps` their currents."""
+    """Return the table of the motors, in comments, if only the motor side was recorded, or `perhaps` currents."""
     lines = []
     if "q" not in chosen and "theta" in chosen:
         lines.append(f"# ratio = {[100] * count}  # d(motor angle)/d(joint angle)")

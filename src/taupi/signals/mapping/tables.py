@@ -20,7 +20,7 @@ from taupi.signals.mapping.floating_columns import floating_fields, recognised, 
 from taupi.signals.mapping.templates import Pick, gap_in, missing_column, next_of_template, picked_columns
 from taupi.signals.mapping.units import DIMENSION, factor, joint_unit
 
-# Beside the signals, what of its mapping a file that we wrote states.
+# Parts of its mapping, apart from the signals, that a file written by us states.
 _STORED = ("joints", "rate_hz", "known_torque", "base", "wrench", "contact")
 
 
@@ -56,7 +56,7 @@ class Layout:
     notes: tuple[str, ...]
     where: str
     robot: Robot | None = None
-    filtering: Filtering | None = None  # what a file written by us says
+    filtering: Filtering | None = None  # what a file written by us states
 
     @property
     def elastic(self) -> bool:
@@ -170,7 +170,7 @@ def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
 
 def _begin(where: str) -> str:
     """Return the end of a remedy that asks for a mapping: how to begin one."""
-    return f"; `taupi log {shlex.quote(where)} --suggest columns.toml` begins such a file."
+    return f"; `taupi log {shlex.quote(where)} --suggest columns.toml` writes a first draft."
 
 
 def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) -> int:
@@ -219,7 +219,7 @@ def _joints(
             raise TaupiError(f"{where} has {n} joints, expected {len(names)}: {', '.join(names)}.")
         return names, tuple(range(n)), [f"joints in the file's order are taken as {robot.name}'s"]
     places = {_plain(label): k for k, label in enumerate(own)}
-    if robot.loops and set(places) < {_plain(name) for name in names}:  # its motors alone: the others follow
+    if robot.loops and set(places) < {_plain(name) for name in names}:  # only its motors: the other joints follow
         names = tuple(name for name in names if _plain(name) in places)
     for name in names:
         if _plain(name) not in places:
@@ -309,7 +309,8 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
 def _add_joint_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[str], time: np.ndarray) -> None:
     """Add to `signals` the joint side of what was recorded on the motor side, if the mapping states the gears.
 
-    For a robot with elastic joints, the motors' positions are kept beside the links', reflected to the joint side of the gears.
+    For a robot with elastic joints, the motors' positions, seen from the joint side of the gears, are kept in addition to the
+    links'.
     """
     motor = layout.columns.motor
     if motor is None:
@@ -327,7 +328,7 @@ def _add_joint_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[
         name = "thetad" if both_sides else "qd"
         signals[name] = signals["thetad"] @ A.T
         formulas.append(f"{name} = C diag(1/ratio) thetad")
-    if layout.elastic and not both_sides:  # one position per joint, which must not be taken for two
+    if layout.elastic and not both_sides:  # one position per joint, which must not be counted twice
         for name in ("theta", "thetad", "thetadd"):
             signals.pop(name, None)
     if "tau" not in signals and "tau_m" in signals:
@@ -340,7 +341,7 @@ def _add_joint_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[
 def _delays(layout: Layout, signals: Mapping[str, np.ndarray]) -> dict[str, tuple[float, ...]]:
     """Return the delays of a log's signals that the mapping states, joint by joint in the log's order.
 
-    What is computed for the joint side has the delay of what it is computed from.
+    A signal computed for the joint side has the delay of the signal that it is computed from.
     """
     channels, n = layout.columns.channels, next(iter(signals.values())).shape[1]
     stated = {k: one_per_joint(c.delay, n, f"{layout.where}: {k}.delay") for k, c in channels.items() if c.delay}

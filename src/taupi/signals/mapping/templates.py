@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from taupi.errors import TaupiError, shown, unknown
 from taupi.signals.mapping.columns import Channel, Columns
 
-# Behind a gap in numbered columns, others are looked for up to this number.
+# After a gap in numbered columns, further ones are searched for up to this number.
 _MOST_JOINTS = 100
 
 # Nothing else is read from the braces of a template: it may come from a file.
@@ -77,7 +77,7 @@ def _expand(signal: str, channel: Channel, widths: Mapping[str, int], labels: Se
 
 
 def missing_column(column: str, signal: str, names: Sequence[str], where: str, why: str) -> TaupiError:
-    """Return the error for a column that a template should have found, beside those `names` that it has found."""
+    """Return the error for a column that a template should have found in addition to the `names` that it has found."""
     some = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
     return TaupiError(f"{where}: {column} is missing: {signal} has {some}, and {why}.")
 

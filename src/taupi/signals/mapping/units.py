@@ -8,7 +8,7 @@ from taupi.errors import TaupiError, shown, unknown
 
 _DEG, _TURN = math.pi / 180, 2 * math.pi
 
-# dimension -> unit -> factor to SI. Lengths stand beside angles: a joint is revolute or prismatic.
+# dimension -> unit -> factor to SI. Lengths are listed with angles: a joint is revolute or prismatic.
 UNITS: dict[str, dict[str, float]] = {
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0},
     "position": {"rad": 1.0, "deg": _DEG, "mrad": 1e-3, "turn": _TURN, "rev": _TURN, "m": 1.0, "mm": 1e-3, "cm": 1e-2},
@@ -37,7 +37,7 @@ DIMENSION: dict[str, str] = {
     "tau_known": "torque",
 }
 
-# What a log has of a floating base beside its joints; wrenches and contacts are followed by the name of their frame.
+# Signals of a floating base, in addition to the joints'; wrenches and contacts are followed by the name of their frame.
 _FLOATING: dict[str, dict[str, float]] = {
     "base.w": UNITS["velocity"],
     "base.wd": UNITS["acceleration"],

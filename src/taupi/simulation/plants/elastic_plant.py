@@ -32,10 +32,10 @@ class ElasticPlant(ArmPlant):
     This is Zollo et al. 2014, eq. 2. The state of `robot` is positions (q, theta) and velocities (qd, thetad), theta one value
     per elastic joint; the torque u has one value per motor. `terms` are friction on the motors ("coulomb", "viscous",
     `StribeckCurve`, ...), "damping" of the springs and friction on the links ("link_viscous", ...), with the robot's own
-    values; by default all that the description states. Without `coupling`, rotors feel and turn nothing but their own shafts.
-    `smoothing` (rad/s or m/s) makes sgn(thetad) of dry friction tanh(thetad / smoothing); 0 keeps the jump. A `disturbance`
-    acts on the links; `torque_limits` and `rate_limits` are those of the motors; `wrench` in `frame` and `axes`, `payloads`,
-    `loads` and `delay` are as in `RigidPlant`.
+    values; by default all that the description states. Without `coupling`, rotors only turn their own shafts, and no link acts on
+    them or is moved by them. `smoothing` (rad/s or m/s) makes sgn(thetad) of dry friction tanh(thetad / smoothing); 0 keeps the
+    jump. A `disturbance` acts on the links; `torque_limits` and `rate_limits` are those of the motors; `wrench` in `frame` and
+    `axes`, `payloads`, `loads` and `delay` are as in `RigidPlant`.
 
     >>> import taupi as tp
     >>> plant = tp.ElasticPlant(tp.load("zollo2r"), terms=(tp.terms.StribeckCurve.document(), "damping"))
@@ -60,7 +60,7 @@ class ElasticPlant(ArmPlant):
 
     @property
     def motors(self) -> tuple[int, ...]:
-        """The place of each motor among the positions; that of a rigid joint is its link's."""
+        """The index of each motor among the positions; for a rigid joint it is that of the link."""
         n, elastic = self.robot.n, self.elastic
         return tuple(n + elastic.index(i) if i in elastic else i for i in range(n))
 
@@ -71,7 +71,7 @@ class ElasticPlant(ArmPlant):
 
     @property
     def sides(self) -> Sides:
-        """The terms as they are simulated, by where they act: dry friction smoothed."""
+        """The terms as they are simulated, by where they act, with dry friction smoothed."""
         own, v = resolve_sides(self.terms), float(self.smoothing)
         return Sides(tuple(smoothed(t, v) for t in own.motor), own.spring, tuple(smoothed(t, v) for t in own.link))
 
@@ -85,11 +85,11 @@ class ElasticPlant(ArmPlant):
         return trace("elastic_plant", body, full.inputs, full.outputs[:2])
 
     def dynamics_program(self) -> Program:
-        """Return qdd, thetadd, the power put in and the power that friction takes, of (q, qd, theta, thetad, u, ...)."""
+        """Return qdd, thetadd, the power put in and the power lost to friction, of (q, qd, theta, thetad, u, ...)."""
         return _dynamics(self.surroundings, self.sides, self.coupling)
 
     def flow(self, x: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, Expression, Expression]:
-        """Return the acceleration of links and motors, the power put in and the power that friction takes, over SX.
+        """Return the acceleration of links and motors, the power put in and the power lost to friction, over SX.
 
         `x` is the state, `tau` the motors' torque u, `externals` are the inputs of that name.
         """
@@ -103,13 +103,13 @@ class ElasticPlant(ArmPlant):
         return _energy(self.surroundings, self.coupling)
 
     def fastest(self, q: ArrayLike) -> float:
-        """Return the fastest swing of the springs at `q` (..., n), the root of the largest eigenvalue of B^-1 K_e, in rad/s."""
+        """Return the highest frequency of the springs at `q` (..., n), rad/s: the root of the largest eigenvalue of B^-1 K_e."""
         b = elastic_mass_matrix(self.robot, self.coupling)(np.asarray(q, dtype=float))
         swings = np.linalg.eigvals(np.linalg.solve(b, elastic_stiffness_matrix(self.robot)()))
         return float(np.sqrt(np.abs(swings).max()))
 
     def started(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return positions and velocities (..., size) of links at `q`, `qd`: springs bear the weight, theta = q + K^-1 g(q)."""
+        """Return positions and velocities (..., size) of links at `q`, `qd`: springs carry the weight, theta = q + K^-1 g(q)."""
         load = [self.load_at(0.0)] if self.loads else []
         theta = _borne(self.surroundings)(q, *load)
         return np.concatenate([q, theta], axis=-1), np.concatenate([qd, qd[..., self.elastic]], axis=-1)

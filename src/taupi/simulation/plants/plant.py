@@ -56,7 +56,7 @@ class Payload:
 class Plant(Protocol):
     """What a simulation needs of a plant. Its state is (positions, velocities), `size` of each, joints before anything else.
 
-    A rigid arm has the joints alone; elastic joints add the motors: positions (q, theta), velocities (qd, thetad).
+    A rigid arm has only the joints; elastic joints add the motors: positions (q, theta), velocities (qd, thetad).
     """
 
     @property
@@ -75,7 +75,7 @@ class Plant(Protocol):
         ...
 
     def flow(self, x: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, Expression, Expression]:
-        """Return the acceleration (size), the power that is put in, and the power that friction takes, over SX.
+        """Return the acceleration (size), the power put in and the power lost to friction, over SX.
 
         `x` is the state, `tau` the torque, `externals` are the inputs of that name.
         """
@@ -139,13 +139,13 @@ class ArmPlant:
 
     @property
     def wrenches(self) -> dict[str, str]:
-        """The frames that wrenches act at, by the name of their input: f_tip, or f_<frame> for each of several."""
+        """The frames at which wrenches act, by the name of their input: f_tip, or f_<frame> for each of several."""
         if isinstance(self.wrench, Mapping):
             return {f"f_{name}": name for name in self.wrench}
         return {} if self.wrench is None else {"f_tip": self.frame}
 
     def signal(self, name: str) -> tuple[str, Signal]:
-        """Return the argument that the input called `name` comes from outside by, and its signal; nothing for a load."""
+        """Return the argument through which the input called `name` comes from outside, and its signal; nothing for a load."""
         if name in self.wrenches:
             wrench = self.wrench
             return "wrench", wrench[self.wrenches[name]] if isinstance(wrench, Mapping) else wrench
@@ -153,7 +153,7 @@ class ArmPlant:
 
     @property
     def externals(self) -> tuple[Port, ...]:
-        """Inputs besides the state and the torque: load, f_tip or f_<frame>, tau_dist, each where the plant has it."""
+        """Inputs besides the state and the torque: load, f_tip or f_<frame>, tau_dist, each if the plant has it."""
         ports = [Port("load", (10 * len(self.loads),))] if self.loads else []
         for name in self.wrenches:
             ports.append(Port(name, (6,), ("nx", "ny", "nz", "fx", "fy", "fz"), "moment, then force"))
@@ -163,7 +163,7 @@ class ArmPlant:
 
     @property
     def surroundings(self) -> Surroundings:
-        """What the traced dynamics know of loads and of what acts from outside."""
+        """The loads, and what acts from outside, as the traced dynamics see them."""
         names = tuple(p.name for p in self.externals)
         return Surroundings(self.robot, self.loads, tuple(self.wrenches.items()), self.axes, names)
 
@@ -230,7 +230,7 @@ class Surroundings:
         return force
 
 
-# Settings as people give them ---------------------------------------------------------------------------------------
+# Settings as users give them ----------------------------------------------------------------------------------------
 
 
 def joint_values(value: Limits, n: int, name: str) -> np.ndarray | None:

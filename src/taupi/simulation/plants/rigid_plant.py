@@ -28,9 +28,9 @@ class RigidPlant(ArmPlant):
     (adaptive integrators). `wrench` is F_tip, the wrench (moment, force) that `frame` applies to its surroundings, in the `axes`
     of that Jacobian ("geometric", "body", "spatial"), or a mapping from several frames to theirs; `disturbance` is tau_dist: each
     None, constant (6,) or (n,), one row per control period (held), or a function of time. `payloads` are (time in s, Payload or
-    None), each from its time on; `loads` are further links that may carry one. A floating robot has q (n + 1,) with a quaternion,
-    and no ground: contact comes in as a wrench or disturbance. `torque_limits` (n,) are in N m, or True for those of the
-    description, `rate_limits` (n,) in N m/s. `delay` (s) between command and torque is a whole number of control periods.
+    None), each valid from its time on; `loads` are further links that may carry one. A floating robot has q (n + 1,) with a
+    quaternion, and no ground: contact enters as a wrench or disturbance. `torque_limits` (n,) are in N m, or True for those of
+    the description, `rate_limits` (n,) in N m/s. `delay` (s) between command and torque is a whole number of control periods.
 
     >>> import taupi as tp
     >>> plant = tp.RigidPlant(tp.load("elbow2r"), terms="viscous", payloads=[(1.0, tp.Payload(0.5))])
@@ -60,7 +60,7 @@ class RigidPlant(ArmPlant):
 
     @property
     def effective_terms(self) -> tuple[Term, ...]:
-        """The terms as they are simulated: dry friction smoothed."""
+        """The terms as they are simulated, with dry friction smoothed."""
         return tuple(smoothed(t, float(self.smoothing)) for t in resolve_terms(self.terms))
 
     def program(self) -> Program:
@@ -73,11 +73,11 @@ class RigidPlant(ArmPlant):
         return trace("plant", body, full.inputs, full.outputs[:1])
 
     def dynamics_program(self) -> Program:
-        """Return qdd, the power put in and the power that friction takes, of (q, qd, tau, ...)."""
+        """Return qdd, the power put in and the power lost to friction, of (q, qd, tau, ...)."""
         return _dynamics(self.surroundings, self.effective_terms)
 
     def flow(self, x: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, Expression, Expression]:
-        """Return the acceleration, the power put in and the power that friction takes, over SX.
+        """Return the acceleration, the power put in and the power lost to friction, over SX.
 
         `x` is the state (q, qd), `tau` the torque, `externals` are the inputs of that name.
         """

@@ -38,12 +38,12 @@ class Smooth:
         return self.term.value(joint)
 
     def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
-        """Return tanh(`qd` / velocity) times the column at `q`, |qd|, `qdd`: that of an odd function away from standstill."""
+        """Return tanh(`qd` / velocity) times the column at `q`, |qd|, `qdd`: away from standstill, the term's own column."""
         return cs.tanh(qd / self.velocity) * self.term.column(q, cs.fabs(qd), qdd)
 
 
 def smoothed(term: Term, velocity: float) -> Term:
-    """Return a term without a jump at standstill; terms that have none stay as they are, as all do for a velocity of 0."""
+    """Return a term without a jump at standstill; terms without one stay as they are, and all do for a velocity of 0."""
     if not velocity:
         return term
     if hasattr(term, "smooth"):

@@ -1,4 +1,4 @@
-"""Joints that stick and break away: dry friction with its jump, events found by the adaptive integrator."""
+"""Joints that stick and break away: dry friction with its jump, with events that the adaptive integrator finds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def stiction_program(plant: RigidPlant) -> Program:
     """Return (qdd, hold, grip, supply, loss) of (q, qd, tau, mode, ...), with a mode of -1, 0 or 1 per joint (Karnopp 1985).
 
     A slipping joint of the `plant` has the friction mode F(|qd|). A joint with mode 0 is stuck: qdd = 0, and `hold` is the
-    friction that this takes; it breaks away where |hold| exceeds `grip`, the friction at standstill.
+    friction that this needs; it breaks away when |hold| exceeds `grip`, the friction at standstill.
     """
     terms = resolve_terms(plant.terms)
     if any(isinstance(t, Load) for t in terms):
@@ -85,9 +85,9 @@ class Sticking:
         return tuple(v.copy() for v in self._bound.outputs.values())
 
     def modes(self, y: np.ndarray, tau: np.ndarray, externals: Externals) -> np.ndarray:
-        """Return which joints slip, and which way: those at rest stick, unless that takes more than their grip.
+        """Return which joints slip, and which way: those at rest stick, unless that needs more than their grip.
 
-        Of several that cannot hold, the one whose grip falls short by most breaks away first: its motion may relieve the others.
+        If several cannot hold, the one whose grip falls short by most breaks away first: its motion may relieve the others.
         """
         mode = np.sign(y[self.n : 2 * self.n])
         for _ in range(self.n):

@@ -1,4 +1,4 @@
-"""What people hand to `simulate`: what all roll-outs of a call share, and what each has of its own."""
+"""The arguments of `simulate`: what all roll-outs of a call share, and what is specific to each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Scenario:
     horizon: Horizon
     sensors: Sensors | None = None
     threads: int | None = 1  # None: all cores
-    single: bool = False  # whether the call is for one roll-out
+    single: bool = False  # whether the call asks for one roll-out
     device: str = "cpu"  # or "cuda"
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class Scenario:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """What each of B roll-outs has of its own: its start (q, qd), seed, payload and inputs of its controller's program."""
+    """What is specific to each of B roll-outs: its start (q, qd), seed, payload and inputs of its controller's program."""
 
     size: int
     q: np.ndarray | None  # (1 or B, n), or with the motors' positions
@@ -71,7 +71,7 @@ class Batch:
     seeds: tuple[int, ...]  # B
     inputs: Mapping[str, np.ndarray]
     payloads: tuple[PayloadLike, ...] | None  # B
-    bodies: np.ndarray | None = None  # what links have on top of the robot's own parameters, (1 or B, 10 per link)
+    bodies: np.ndarray | None = None  # what links have in addition to the robot's own parameters, (1 or B, 10 per link)
 
     @classmethod
     def of(
@@ -84,7 +84,7 @@ class Batch:
         seeds: Sequence[int] | None = None,
         bodies: np.ndarray | None = None,
     ) -> Batch:
-        """Return the batch that arguments describe: those with a leading axis have one entry per roll-out."""
+        """Return the batch that the arguments describe: those with a leading axis have one entry per roll-out."""
         q, qd = initial_rows(initial)
         values = {k: np.asarray(v, dtype=float) for k, v in (inputs or {}).items()}
         shapes = {p.name: p.shape for p in controllers[0].other_inputs(horizon.continuous)}
@@ -122,7 +122,7 @@ class Batch:
         )
 
     def loads(self, plant: ArmPlant) -> Loads | None:
-        """Return what the roll-outs carry, where the plant can carry anything."""
+        """Return what the roll-outs carry, if the plant can carry anything."""
         if not getattr(plant, "loads", ()):
             return None
         payloads = self.payloads

@@ -12,7 +12,7 @@ from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
 
 
 def roll_out(rollout: Rollout) -> Records:
-    """Return z, tau, tau_command, qdd, ... as (rows, B, size), every `every`-th period; `jump` is what loads brought, J."""
+    """Return z, tau, tau_command, qdd, ... as (rows, B, size), every `every`-th period; `jump` is what loads added, J."""
     recorder = _Recorder(rollout)
     jump, before = np.zeros((rollout.batch, 1)), None
     for first, block in _blocks(rollout, recorder):
@@ -25,7 +25,7 @@ def roll_out(rollout: Rollout) -> Records:
 def roll_blocks(rollout: Rollout) -> Iterator[tuple[int, np.ndarray, Records]]:
     """Yield the first period of each block, z at the beginning of its periods, and the results; nothing is kept.
 
-    The arrays, (periods, B, size), are those of the next block, too.
+    The arrays, (periods, B, size), are reused for the next block.
     """
     for first, block in _blocks(rollout, _Buffers(rollout)):
         yield first, block.starts, block.results
@@ -47,7 +47,7 @@ def _blocks(rollout: Rollout, buffers: _Buffers) -> Iterator[tuple[int, _Block]]
 
 
 class _Block:
-    """Periods first .. last - 1 from z, made ready: `run` runs them, `starts` is z at the beginning of each."""
+    """Periods first .. last - 1 from z, ready to run: `run` runs them, `starts` is z at the beginning of each."""
 
     def __init__(
         self, rollout: Rollout, step_inputs: StepInputs, buffers: _Buffers, z: np.ndarray, first: int, last: int
@@ -72,12 +72,12 @@ class _Block:
 
 
 class _Buffers:
-    """Arrays for one block of periods after the other."""
+    """Arrays that are reused for one block of periods after another."""
 
     def __init__(self, rollout: Rollout) -> None:
         loop = rollout.loop
         self.rollout = rollout
-        self.rows_per_period = loop.substeps + 1 if loop.split else 1  # z after each step of the plant is a row, too
+        self.rows_per_period = loop.substeps + 1 if loop.split else 1  # z after each step of the plant also has a row
         self._sizes = {p.name: p.size for p in loop.kernels().step(rollout.batch).program.outputs[1:]}
         self._block_z, self._block = np.zeros((0, rollout.batch, loop.size)), Records()
 
@@ -98,19 +98,19 @@ class _Buffers:
 
 
 class _Recorder(_Buffers):
-    """Where a roll-out leaves its results: in the arrays that are kept, or in a block's own where few rows are kept."""
+    """Where a roll-out writes its results: to the arrays that are kept, or to a block's own if few rows are kept."""
 
     def __init__(self, rollout: Rollout) -> None:
         super().__init__(rollout)
         self._end, self._keeps_all = 0, rollout.horizon.every == 1
         rows, b = rollout.horizon.rows, rollout.batch
-        self._z = np.zeros((rows + self._keeps_z, b, rollout.loop.size))  # the last state is one more
+        self._z = np.zeros((rows + self._keeps_z, b, rollout.loop.size))  # one more for the last state
         self._kept = {name: np.zeros((rows, b, size)) for name, size in self._sizes.items()}
         self._jump = np.zeros((rows, b, 1))
 
     @property
     def _keeps_z(self) -> bool:
-        """Whether z is kept as it is handed on, row by row."""
+        """Whether every row of z is kept as it is passed on."""
         return self._keeps_all and self.rows_per_period == 1
 
     def take(self, first: int, last: int) -> tuple[np.ndarray, Records]:
@@ -133,13 +133,13 @@ class _Recorder(_Buffers):
         self._end = rows.stop
 
     def records(self) -> Records:
-        """Return all that was kept."""
+        """Return everything that was kept."""
         arrays = {"z": self._z, **self._kept, "jump": self._jump}
         return {name: array[: self._end] for name, array in arrays.items()}
 
 
 def load_jump(rollout: Rollout, z: np.ndarray, before: np.ndarray | None, after: np.ndarray | None) -> np.ndarray:
-    """Return the energy that a change of load brought, (B, 1) in J."""
+    """Return the energy that a change of load added, (B, 1) in J."""
     if before is None or after is None or np.array_equal(before, after):
         return np.zeros((rollout.batch, 1))
     x, energy = z[:, rollout.loop.parts["x"]], rollout.loop.plant.energy_program()

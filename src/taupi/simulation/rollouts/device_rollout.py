@@ -1,4 +1,4 @@
-"""Roll-outs on a GPU: all control periods in one kernel, one thread per roll-out; records or their summary come back."""
+"""Roll-outs on a GPU: all control periods in one kernel, one thread per roll-out; records or their summary are returned."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from taupi.simulation.rollouts.noise import key_of
 from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
 from taupi.simulation.rollouts.summary import Statistics
 
-# Periods of one launch: between launches Ctrl-C is heard.
+# Periods of one launch: Ctrl-C takes effect between launches.
 _PERIODS = 4096
-_SHARE = 0.7  # of the free memory that state and records may take
+_SHARE = 0.7  # share of the free memory that state and records may take
 _MASK = 2**64 - 1
 
 
@@ -29,11 +29,11 @@ def refuse_what_needs_python(rollout: Rollout) -> None:
     on_cpu = ("Use ", Argument("device", "cpu"), ".")
     if rollout.loop.controller.function is not None:
         raise TaupiError(
-            Argument("device", "cuda"), " runs laws and Programs; a Python function cannot go there.", remedy=on_cpu
+            Argument("device", "cuda"), " runs laws and Programs; a Python function cannot run there.", remedy=on_cpu
         )
     if rollout.stepwise:
         integrator = Argument("integrator", rollout.horizon.integrator)
-        raise TaupiError(integrator, " chooses its own steps, which the GPU cannot.", remedy=on_cpu)
+        raise TaupiError(integrator, " chooses its own steps, which is not possible on the GPU.", remedy=on_cpu)
 
 
 def roll_out_on(device: Device, rollout: Rollout) -> Records:
@@ -96,7 +96,7 @@ class _Machine:
         return self.device.download(self._z).T
 
     def launches(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Yield (first, last) of the periods that run together, and the energy that a change of load before them brought."""
+        """Yield (first, last) of the periods that run together, and the energy that a change of load before them added."""
         rollout, before = self.rollout, None
         edges = [0, *rollout.change_steps(), rollout.horizon.steps + 1]
         for a, b in itertools.pairwise(edges):
@@ -110,7 +110,7 @@ class _Machine:
                 change = np.zeros((rollout.batch, 1))
 
     def run(self, first: int, last: int, results: list[Any]) -> None:
-        """Run periods `first` to `last` - 1; `results` are the kernel's arguments for what it hands back."""
+        """Run periods `first` to `last` - 1; `results` are the kernel's arguments for what it returns."""
         rollout, loop, arguments = self.rollout, self.rollout.loop, [self._z]
         periods = self._inputs.block(first, last, noise=False)
         steps = self._inputs.inner(first, last, periods) if loop.split else {}
@@ -137,7 +137,7 @@ class _Machine:
 
 
 def _roll(rollout: Rollout, summary: bool) -> Roll:
-    """Return the kernel's description; it is kept with the compiled programs of loops that are the same."""
+    """Return the kernel's description; it is cached with the compiled programs of identical loops."""
     loop = rollout.loop
     own = {"load", *(p.name for p in loop.controller.other_inputs(loop.continuous))}
     programs = loop.kernels()

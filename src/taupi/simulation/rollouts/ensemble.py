@@ -1,4 +1,4 @@
-"""What many roll-outs of one call have of their own, and where they run: settings that batches and summaries share."""
+"""What is specific to each roll-out of a call, and where it runs: settings that batches and summaries share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from taupi.simulation.rollouts.loads import PayloadLike
 
 @dataclass(frozen=True, eq=False)
 class Ensemble(Settings):
-    """B roll-outs: what has a leading axis of B is different in each, and the rest is the same in all.
+    """B roll-outs: fields with a leading axis of B have one entry per roll-out, the others are the same for all.
 
     >>> import numpy as np, taupi as tp
     >>> plant = tp.RigidPlant(tp.load("elbow2r"))
@@ -24,15 +24,15 @@ class Ensemble(Settings):
     (5, 101, 2)
 
     Attributes:
-        initial: (B, n) positions at rest, or a pair (q, qd) of such; by default the beginning of the reference, or zero.
+        initial: (B, n) positions at rest, or a pair (q, qd) of such arrays; by default the beginning of the reference, or zero.
         parameters: (B, p), where the estimate of a law starts; by default at the robot's own parameters.
         inputs: Values of a Program's other inputs by name, (B, ...).
-        payloads: B of Payload, None, or lists of (time, Payload).
-        seeds: (B,), of the sensors' noise; by default 0 to B - 1.
-        links: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`, of which the law
-            knows nothing.
-        threads: How many cores work; by default all.
-        device: "cpu", or "cuda", where laws and Programs run on a GPU, a thread per roll-out, in fixed steps.
+        payloads: B entries, each a Payload, None, or a list of (time, Payload).
+        seeds: (B,) seeds of the sensors' noise; by default 0 to B - 1.
+        links: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`; the law does not know
+            them.
+        threads: How many cores are used; by default all.
+        device: "cpu", or "cuda", which runs laws and Programs on a GPU, one thread per roll-out, in fixed steps.
     """
 
     initial: Initial = None

@@ -18,11 +18,11 @@ PayloadLike = Payload | None | Sequence[tuple[float, Payload | None]]
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """The loads of B roll-outs over time: those of one plant for all of them, or of a plant each."""
+    """The loads of B roll-outs over time: those of one plant for all of them, or of one plant each."""
 
     plants: tuple[ArmPlant, ...]  # 1 or B
     bodies: np.ndarray | None = (
-        None  # what links have on top of the robot's own parameters, (1 or B, 10 per loaded link)
+        None  # what links have in addition to the robot's own parameters, (1 or B, 10 per loaded link)
     )
 
     @property
@@ -47,13 +47,13 @@ class Loads:
 
 
 def with_payload(plant: ArmPlant, payload: PayloadLike) -> ArmPlant:
-    """Return the plant with another payload, or other changes of it."""
+    """Return the plant with another payload, or with other changes of its payload."""
     changes = ((0.0, payload),) if payload is None or isinstance(payload, Payload) else tuple(payload)
     return dataclasses.replace(plant, payloads=changes)
 
 
 def loadable(plant: Plant, payloads: Sequence[PayloadLike]) -> ArmPlant:
-    """Return the plant without a payload, but with room for one on every link that one of the payloads is on."""
+    """Return the plant without a payload, but with room for one on every link that carries one of the payloads."""
     if not isinstance(plant, ArmPlant):
         raise TaupiError(Argument("payloads"), f" are for arms, and the plant is a {type(plant).__name__}.")
     links = {k for payload in payloads for k in with_payload(plant, payload).loads}
@@ -68,7 +68,7 @@ def with_links(plant: Plant) -> ArmPlant:
 
 
 def link_changes(plant: ArmPlant, links: ArrayLike) -> np.ndarray:
-    """Return what links of these parameters, (10 L,) or (B, 10 L), have on top of the plant's own, (1 or B, 10 L)."""
+    """Return what links with these parameters, (10 L,) or (B, 10 L), have in addition to the plant's own, (1 or B, 10 L)."""
     own = plant.robot.parameters.values
     try:
         rows = np.atleast_2d(np.asarray(links, dtype=float))

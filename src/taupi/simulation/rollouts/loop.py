@@ -28,13 +28,13 @@ Symbols = Mapping[str, Vector]  # inputs or outputs of a program over SX, by nam
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A plant, a controller and sensors over a horizon. The vector `z` is all that one control period hands to the next.
+    """A plant, a controller and sensors over a horizon. The vector `z` is all that one control period passes to the next.
 
     z = (positions, velocities, work, heat, pi_hat, memory). Work is the integral of the power put in, heat that of the
     power lost to friction. Both are integrated with the state, so that the energy audit measures the integrator's error alone.
     """
 
-    plant: Any  # a Plant; further attributes such as `motors` and `delay` are read where a plant has them
+    plant: Any  # a Plant; further attributes such as `motors` and `delay` are read if a plant has them
     controller: Controller
     sensors: Sensors | None
     horizon: Horizon
@@ -69,7 +69,7 @@ class Loop:
     def tableau(self) -> Tableau | Rosenbrock | None:
         """The method of fixed steps.
 
-        None where the plant is moved from Python: adaptive steps, or a Python function inside the integrator.
+        None if the plant is moved from Python: adaptive steps, or a Python function inside the integrator.
         """
         asks_python = self.controller.function is not None and self.continuous
         return None if asks_python else FIXED.get(self.horizon.integrator)
@@ -86,7 +86,7 @@ class Loop:
 
     @cached_property
     def motors(self) -> list[int]:
-        """The place of each motor among the positions; empty for a plant without motors of its own."""
+        """The index of each motor among the positions; empty for a plant without separate motors."""
         return list(getattr(self.plant, "motors", ()))
 
     @property
@@ -96,7 +96,7 @@ class Loop:
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """What can be seen of the plant."""
+        """What can be observed of the plant."""
         return ("q", "qd", "theta", "thetad") if self.motors else ("q", "qd")
 
     @property
@@ -140,7 +140,7 @@ class Loop:
 
     @cached_property
     def split(self) -> bool:
-        """Whether a period is a decision and, after it, several steps of the plant, each a program of its own."""
+        """Whether a period is split into a decision and several steps of the plant after it, each a separate program."""
         return self.tableau is not None and self.substeps > 1
 
     @property
@@ -155,25 +155,25 @@ class Loop:
 
     @property
     def move_nodes(self) -> tuple[float, ...]:
-        """The instants within a step of the plant at which `move_program` needs it."""
+        """The instants within a step of the plant at which `move_program` needs what comes from outside."""
         return nodes(self.tableau, 1) if self.tableau else (0.0,)
 
     @cached_property
     def reference_nodes(self) -> tuple[float, ...]:
-        """The instants at which the controller looks at the reference: all of them, or the first."""
+        """The instants at which the controller uses the reference: all of them, or the first."""
         return self.nodes if self.continuous else (0.0,)
 
     # Programs -------------------------------------------------------------------------------------------------------
 
     def ports(self) -> list[Port]:
-        """Return the inputs of a step: z, and of time, reference, noise, command and externals those that the loop has."""
+        """Return the inputs of a step: z, and those of time, reference, noise, command and externals that the loop has."""
         ports = [Port("z", (self.size,)), *self._motion_ports(len(self.reference_nodes))]
         ports += [Port("noise", (2 * self.plant.size,))] if self.sensors else []
         ports += [Port("command", (self.n,))] if self.controller.function else []
         return [*ports, *self.controller.other_inputs(self.continuous), *self._external_ports(len(self.nodes))]
 
     def _motion_ports(self, rows: int) -> list[Port]:
-        """Return time and reference at this many nodes, where the law asks for them."""
+        """Return time and reference at this many nodes, if the law needs them."""
         program, m = self.controller.program(self.continuous), self.controller.reference_size(self.n)
         wanted = {p.name for p in program.inputs} if program is not None else set()
         ports = [Port("t", (rows, 1))] if "t" in wanted else []
@@ -193,7 +193,7 @@ class Loop:
     def program(self) -> Program:
         """Return the step: z_next, and at its beginning tau, tau_command, qdd, what was seen and the law's channels.
 
-        For a split period it is the decision: z_next has the plant where it was.
+        For a split period it is the decision: the plant has not moved in z_next.
         """
         ports, n = self.ports(), self.n
         names = ["tau", "tau_command", "qdd", *["thetadd"] * bool(self.motors)]
@@ -219,7 +219,7 @@ class Loop:
         return trace("sensors", body, ports, [Port(f"{k}_seen", (sizes.get(k, self.n),)) for k in self.signals])
 
     def move_program(self) -> Program:
-        """Return z after one step of a split period, with the torque that was decided, or with the law inside."""
+        """Return z after one step of a split period, with the torque already decided, or with the law inside."""
         ports, tableau = self.move_ports(), self.tableau
         assert tableau is not None
 
@@ -235,7 +235,7 @@ class Loop:
     def rate_program(self) -> Program:
         """Return dy/dt of y = (x, energy[, pi_hat]) at one instant, for adaptive steps.
 
-        It takes (y, tau, ...) where the torque is held or comes from Python, (y, t, reference, ...) where the law is inside.
+        It takes (y, tau, ...) if the torque is held or comes from Python, (y, t, reference, ...) if the law is inside.
         """
         ports = [p for p in self.ports() if p.name not in ("z", "noise", "command")]
         ports = ports if self.inside else [p for p in ports if p.name in {e.name for e in self.plant.externals}]
@@ -309,7 +309,7 @@ class Loop:
         return {"qdd": a[: self.n], **({"thetadd": a[self.motors]} if self.motors else {})}
 
     def _driven(self, command: Vector, z: Vector) -> tuple[Vector, dict[str, Vector]]:
-        """Return the torque of a command, limited, limited in its rate and delayed; and what is remembered of it."""
+        """Return the torque of a command, with its size and rate limited and delayed; and what is remembered of it."""
         tau, memory = self._limited(command), dict[str, Vector]()
         if self.rates is not None:
             last, most = z[self.parts["last_tau"]], SX(self.rates * self.dt)
@@ -375,12 +375,12 @@ class Loop:
         return (*fixed, *arrays, self.torque_delay, *own, size, asked, sensors, *times)
 
     def kernels(self) -> Kernels:
-        """Return the compiled programs of the loop, made when first needed and remembered."""
+        """Return the compiled programs of the loop, compiled when first needed and cached."""
         return kernels(Keyed(self.key, self))
 
 
 def whole_periods(delay: float, dt: float, name: str) -> int:
-    """Return a delay in control periods, which it must be a whole number of."""
+    """Return a delay in control periods; it must be a whole number of them."""
     periods = delay / dt
     if abs(periods - round(periods)) > 1e-6 * max(1.0, periods):
         raise TaupiError(

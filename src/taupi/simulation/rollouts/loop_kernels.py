@@ -22,7 +22,7 @@ class Kernels:
         self._loop = loop
 
     def step(self, batch: int) -> Kernel:
-        """The whole control period; of a split one, the decision."""
+        """The whole control period; for a split one, the decision."""
         return self._step.of(batch)
 
     def move(self, batch: int) -> Kernel:
@@ -49,7 +49,7 @@ class Kernels:
 
     @cached_property
     def seeing(self) -> Kernel:
-        """The sensors alone."""
+        """Only the sensors."""
         return Kernel(self._loop.seeing(), lanes=1)
 
     @cached_property
@@ -93,5 +93,5 @@ class Keyed:
 
 @lru_cache(maxsize=32)
 def kernels(keyed: Keyed) -> Kernels:
-    """Return the compiled programs of a loop, made when first needed and remembered."""
+    """Return the compiled programs of a loop, compiled when first needed and cached."""
     return Kernels(keyed.loop)

@@ -1,8 +1,8 @@
 """Noise that is a function of seed, control period and channel: any part of it can be drawn on its own, on any device.
 
-The words are those of Philox 4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), as NumPy has it,
-with the seed as key; pairs of words make pairs of normal numbers by Box and Muller's rule. `program.emitters.cuda_roll` writes
-the same for a GPU.
+The words are those of Philox 4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), as in NumPy, with the
+seed as key; pairs of words make pairs of normal numbers by Box and Muller's rule. `program.emitters.cuda_roll` writes the same
+for a GPU.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown
 
-WORDS = 4  # that one value of the counter gives, and as many normal numbers
+WORDS = 4  # words per value of the counter, and as many normal numbers
 _UNIT = 2.0**-53
 
 

@@ -18,7 +18,7 @@ from taupi.simulation.rollouts.loads import Loads
 from taupi.simulation.rollouts.loop import Loop
 from taupi.simulation.rollouts.noise import NoiseStreams
 
-# What a block of periods may hold at a time; its arrays stay in the caches, and Ctrl-C is heard between blocks.
+# What a block of periods may hold at a time; its arrays stay in the caches, and Ctrl-C takes effect between blocks.
 _BLOCK_BYTES = 4 * 2**20
 Records = dict[str, np.ndarray]
 ReferenceFunction = Callable[[np.ndarray], Motion]
@@ -41,7 +41,7 @@ class Rollout:
 
     @property
     def horizon(self) -> Horizon:
-        """How long, and in which steps."""
+        """How long the roll-outs run, and in which steps."""
         return self.loop.horizon
 
     @property
@@ -60,7 +60,7 @@ class Rollout:
         return self.loop.tableau is None
 
     def wanted(self) -> np.ndarray:
-        """Return the joints that the reference asks for at the beginning of every period, (steps + 1, n); 0 without one."""
+        """Return the joint positions of the reference at the beginning of every period, (steps + 1, n); 0 without one."""
         if self.motion is not None and self.loop.controller.of_joints:
             return self.motion.q
         return np.zeros((self.horizon.steps + 1, self.loop.n))

@@ -87,7 +87,7 @@ def _floats(motion: Motion) -> Motion:
 def _reference_warnings(
     scenario: Scenario, controller: Controller, motion: Motion, times: np.ndarray
 ) -> tuple[str, ...]:
-    """Refuse a reference that is not finite; warn of one that no arm of this description could follow."""
+    """Refuse a reference that is not finite; warn of one that no arm with this description could follow."""
     for name, value in zip(("q", "qd", "qdd"), motion, strict=True):
         if not np.isfinite(value).all():
             row = int(np.argmin(np.isfinite(value).all(axis=1)))
@@ -102,7 +102,7 @@ def _reference_warnings(
 
 
 def _warn_of_springs(scenario: Scenario, q: np.ndarray) -> None:
-    """Warn where a step is too long for the fastest spring."""
+    """Warn if a step is too long for the fastest spring."""
     plant, horizon = scenario.plant, scenario.horizon
     if horizon.integrator not in UNDAMPED or not hasattr(plant, "fastest"):
         return
@@ -150,7 +150,7 @@ def _start(loop: Loop, scenario: Scenario, batch: Batch, reference: ReferenceFun
 
 
 def _floating_state(scenario: Scenario, q: np.ndarray | None, qd: np.ndarray | None) -> np.ndarray:
-    """Return positions and velocities (1 or B, nq + n) of a robot with quaternions; no rotation where no q is given."""
+    """Return positions and velocities (1 or B, nq + n) of a robot with quaternions; without a q, there is no rotation."""
     robot = scenario.plant.robot
     q = neutral(robot)[None] if q is None else q
     joints = robot.multiple_joints
@@ -162,13 +162,13 @@ def _floating_state(scenario: Scenario, q: np.ndarray | None, qd: np.ndarray | N
 
 
 def _state(scenario: Scenario, q: np.ndarray | None, qd: np.ndarray | None) -> np.ndarray:
-    """Return positions and velocities (1 or B, 2 size) from those of the joints, or of all; 0 where none are given."""
+    """Return positions and velocities (1 or B, 2 size) from those of the joints, or of all; 0 if none are given."""
     q = np.zeros((1, scenario.n)) if q is None else q
     qd = np.zeros((1, q.shape[-1])) if qd is None else qd
     if q.shape[-1] != qd.shape[-1]:
         raise TaupiError(
             Argument("initial"),
-            f" has {q.shape[-1]} positions and {qd.shape[-1]} velocities, expected as many of each.",
+            f" has {q.shape[-1]} positions and {qd.shape[-1]} velocities, expected the same number of each.",
         )
     if q.shape[-1] < scenario.plant.size:
         q, qd = scenario.plant.started(*np.broadcast_arrays(q, qd))

@@ -16,11 +16,11 @@ from taupi.simulation.rollouts.rollout import Records, Rollout
 from taupi.simulation.run import Run
 from taupi.version import __version__
 
-TAME = 1e6  # a state below this has not diverged: a torque that is not finite is then the controller's own doing
+TAME = 1e6  # a state below this has not diverged: a torque that is not finite then comes from the controller itself
 
 
 def runs_of(scenario: Scenario, rollout: Rollout, records: Records, notes: Sequence[str]) -> list[Run]:
-    """Return the roll-outs as runs; `notes` are those that all of them have."""
+    """Return the roll-outs as runs; `notes` are those that they all share."""
     records = records | _audit(rollout, records)
     motion = rollout.motion
     kept = None if motion is None else Motion(*(v[:: rollout.horizon.every] for v in motion))
@@ -44,7 +44,7 @@ def _run(
     rows = len(z) if good.all() else int(np.argmin(good))
     complete = rows == horizon.rows
     own = {name: value[:rows, b] for name, value in records.items()}
-    if rollout.batch > 1:  # a run of its own, not a part of all of them
+    if rollout.batch > 1:  # a copy, not a view of the array of all runs
         own = {name: np.array(value) for name, value in own.items()}
     p, v, energy = own["z"][:, :first], own["z"][:, first:last], own["z"][:, loop.parts["energy"]]
     estimate = own["z"][:, loop.parts["pi_hat"]][:, : loop.controller.estimated]
@@ -79,7 +79,7 @@ def _run(
 
 
 def _unit_quaternions(robot: Robot, q: np.ndarray) -> np.ndarray:
-    """Return positions with quaternions of length one; the integrator keeps their direction, and length only nearly."""
+    """Return positions with quaternions of length one; the integrator keeps their length only approximately."""
     for joint in robot.multiple_joints:
         end = robot.position_index(joint.coordinate) + joint.size
         q[:, end - 4 : end] /= np.linalg.norm(q[:, end - 4 : end], axis=1, keepdims=True)
@@ -90,7 +90,7 @@ def _ended(rollout: Rollout, records: Records, b: int, rows: int) -> str:
     """Warn of a roll-out that ended early, and return the note that says why."""
     which, z = "" if rollout.single else f" (roll-out {b})", records["z"][:, b]
     period = rollout.horizon.every / rollout.horizon.rate
-    tame = rows < len(z) and bool(np.abs(z[rows]).max() < TAME)  # false where it is not finite, too
+    tame = rows < len(z) and bool(np.abs(z[rows]).max() < TAME)  # also false if it is not finite
     if tame and not np.isfinite(records["tau_command"][rows, b]).all():
         note = f"the controller gave a torque that is not finite at {rows * period:g} s"
         warn(f"{note.capitalize()}{which}; the run is kept up to there.")

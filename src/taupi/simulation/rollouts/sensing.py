@@ -1,4 +1,4 @@
-"""Sensors at work: what they show over symbols, what they remember, and how large their noise is."""
+"""Sensors in a loop: what they show over symbols, what they remember, and how large their noise is."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def memory_sizes(sensors: Sensors, n: int, delay: int) -> dict[str, int]:
 
 
 def first_memory(q: np.ndarray, qd: np.ndarray, dt: float, delay: int) -> dict[str, np.ndarray]:
-    """Return what is remembered at first: as if the joints had moved evenly before."""
+    """Return what is remembered at the start: as if the joints had moved evenly before."""
     return {
         "last_q": q - dt * qd,
         "last_qd": qd,
@@ -62,7 +62,7 @@ def first_memory(q: np.ndarray, qd: np.ndarray, dt: float, delay: int) -> dict[s
 def noise_deviations(sensors: Sensors, joints: Sequence[int], reference: np.ndarray | None) -> np.ndarray:
     """Return the standard deviations of the noise of positions, then of velocities.
 
-    `joints` has the joint of each position, `reference` the positions that are wanted, (N, n).
+    `joints` has the joint of each position, `reference` the desired positions, (N, n).
     """
     q = for_each(sensors.q_noise, joints)
     if sensors.snr_db is not None:

@@ -15,7 +15,7 @@ from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
 
 
 def step_out(rollout: Rollout) -> Records:
-    """Return what `roll_out` does, the plant moved from Python; one roll-out after the other."""
+    """Return the same as `roll_out`, with the plant moved from Python, one roll-out after another."""
     each = [_step_one(rollout, b) for b in range(rollout.batch)]
     rows = max(len(r["z"]) for r in each)
     return {name: np.concatenate([_padded(r[name], rows) for r in each], axis=1) for name in each[0]}
@@ -70,7 +70,7 @@ class Mover:
         self.rollout, self.loop, self.single = rollout, loop, single
         self._decide, self._rate = loop.kernels().step(1).bound(), loop.kernels().rate.bound()
         self._see = loop.kernels().seeing.bound()
-        # The law is inside the derivative, or a function is asked there; otherwise the torque is held.
+        # The law is inside the derivative, or a function is called there; otherwise the torque is held.
         self.inside = loop.inside
         self.asks = loop.controller.function is not None
         sticks = getattr(loop.plant, "stiction", False)
@@ -78,7 +78,7 @@ class Mover:
         self.sticking = Sticking(loop.plant, horizon.integrator, horizon.tolerance) if sticks else None
 
     def decide(self, k: int, z: np.ndarray, inputs: Records) -> tuple[np.ndarray, Records]:
-        """Return z with the controller's memory brought forward, and the other outputs of the step."""
+        """Return z with the controller's memory advanced, and the other outputs of the step."""
         if self.asks:
             inputs = inputs | {"command": self._ask(k * self.rollout.dt, z, inputs)}
         for name, value in {"z": z, **inputs}.items():

@@ -1,4 +1,4 @@
-"""What many roll-outs come to: final states, and peaks and root mean squares of errors and torques, without records."""
+"""Summaries of many roll-outs: final states, and peaks and root mean squares of errors and torques, without records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from taupi.simulation.rollouts.rollout import Rollout
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Of B roll-outs: peaks and sums over their periods, up to where one is not finite."""
+    """Peaks and sums over the periods of B roll-outs, up to the first value that is not finite."""
 
     z: np.ndarray  # (B, size of z) at the end
     error_peak: np.ndarray  # (B, n) each
@@ -42,7 +42,7 @@ def summarise(rollout: Rollout, late: int) -> Statistics:
     target, sums, alive = rollout.wanted(), np.zeros((5, b, n)), np.ones(b, dtype=bool)
     periods, final = np.zeros(b, dtype=int), rollout.start.copy()
     for first, z, results in roll_blocks(rollout):
-        with np.errstate(all="ignore"):  # on its way out, a roll-out overflows
+        with np.errstate(all="ignore"):  # a roll-out that diverges overflows
             finite = np.isfinite(z.sum(axis=2) + results["tau"].sum(axis=2)) & alive
             good = np.logical_and.accumulate(finite, axis=0)  # (K, B)
             error = np.where(good[..., None], np.abs(z[..., :n] - target[first : first + len(z), None]), 0.0)

@@ -27,7 +27,7 @@ LIBRARY = {
 
 @dataclass(frozen=True)
 class Shape:
-    """What every chunk needs to know of the program and of its scratch memory."""
+    """What every chunk needs to know about the program and its scratch memory."""
 
     width: int  # lanes
     scalar: str  # number type, "double" or "float"

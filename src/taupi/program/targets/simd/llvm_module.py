@@ -23,8 +23,8 @@ _CHUNK = 500
 _LONG_CHUNK = 1000
 # With one lane, values are spilled eight bytes at a time rather than 64, and much longer functions still run fastest.
 _ONE_FUNCTION_ONE_LANE = 12_000
-# A longer tape computes for so long that copying its results afterwards hardly shows, while code that copies as it computes takes
-# LLVM four times as long: 21 s instead of 5 s for Y of 64 joints.
+# A longer tape computes for so long that copying its results afterwards hardly matters, while code that copies as it computes
+# takes LLVM four times as long: 21 s instead of 5 s for Y of 64 joints.
 _STREAMING = 20_000
 # Up to this many sines and cosines are inlined; a program with more calls a function instead.
 _INLINED_SINES = 256

@@ -13,7 +13,7 @@ from taupi.program.targets.simd.module import STALE, STREAM
 
 @dataclass(frozen=True)
 class Rows:
-    """Where the tape leaves its results, and where they go from there.
+    """Where the tape writes its results, and where they go from there.
 
     Sample-major output consists of groups of `width` neighbouring entries, one row per entry (zeros included), which are
     transposed in registers. Batch-last output has one row per nonzero, which is copied to its place.
@@ -207,7 +207,7 @@ class Loop(Writer):
         self.line("br i1 %more, label %loop, label %end")
 
     def _staged(self) -> None:
-        """Put `width` samples together in scratch memory, whose gaps stay zero, and copy them past the cache in one run."""
+        """Collect `width` samples in scratch memory, whose gaps stay zero, and copy them past the cache in one run."""
         self.label("staged")
         block, offset = "staged", self.rows.count * self.rows.length * 2
         for port, size in enumerate(self.rows.sizes):

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 # Beginnings of the names of features that are newer than a level of instructions.
 _AVX512 = ("avx512", "avx10", "evex512")
 _AVX = ("avx", "fma", "f16c", "vaes", "vpclmul", "xop", "gfni", "sha512", "sm3", "sm4", "sse3", "ssse3", "sse4")
-# What is being compiled and has not been asked for, by its text.
+# Code that is being compiled and has not been requested yet, by its text.
 _BEGUN: dict[str, Future[bytes]] = {}
-# How much LLVM does for the choice and the order of instructions. The lower level takes three quarters of the time, for code that
-# takes 2 % longer (Y of 64 joints); it is for tapes that are compiled for seconds.
+# How much effort LLVM spends on the choice and the order of instructions. The lower level takes three quarters of the time, for
+# code that takes 2 % longer (Y of 64 joints); it is for tapes that are compiled for seconds.
 LEVEL = 2
 LEVEL_OF_LONG = 1
 _NEWER: dict[str, tuple[str, ...]] = {"": (), "avx2": _AVX512, "sse2": (*_AVX512, *_AVX)}
@@ -50,9 +50,9 @@ def load(text: str, level: int = LEVEL) -> llvm.ExecutionEngine:
 
 
 def begin(text: str, level: int = LEVEL) -> None:
-    """Begin to compile an LLVM text in a thread of its own, unless it was compiled before; `load`, with the same `level`, waits.
+    """Start to compile an LLVM text in a separate thread, unless it was compiled before; `load`, with the same `level`, waits.
 
-    The compiler works without the interpreter's lock, so that another core has it while this one goes on.
+    The compiler does not hold the interpreter's lock, so it runs on another core while this thread goes on.
     """
     _initialise()
     if text not in _BEGUN and stored(_file(text, level)) is None:
@@ -82,9 +82,9 @@ def _initialise() -> None:
 
 
 def features() -> dict[str, bool]:
-    """Return what this processor can do, by LLVM's names.
+    """Return the features of this processor, by LLVM's names.
 
-    `TAUPI_INSTRUCTIONS=avx2` or `sse2` leaves out what is newer, so that code for other processors can be tried on this one.
+    `TAUPI_INSTRUCTIONS=avx2` or `sse2` leaves out newer features, so that code for other processors can be tried on this one.
     """
     known: dict[str, bool] = dict(llvm.get_host_cpu_features())
     level = os.environ.get("TAUPI_INSTRUCTIONS", "").strip().lower()
@@ -125,7 +125,7 @@ def _engine(code: bytes) -> llvm.ExecutionEngine:
 
 
 def machine() -> str:
-    """Return the compiler and the processor in words: code for another of these is other code."""
+    """Return the compiler and the processor in words: code for another compiler or processor is different code."""
     return "\0".join((llvmlite.__version__, llvm.get_host_cpu_name(), _flat(features()), sys.platform))
 
 
