@@ -211,7 +211,7 @@ def test_a_broken_file_gives_a_robot(standin, identified):
     data = standin(joints.broken)
     fit, answer = identified(data, ["first"], "second")
     assert at_the_noise(answer, data.recordings["second"]) and not fit.undetermined.any()
-    for words in ("sorted by time", "left out 3 samples with a time stamp", "interpolated 12 missing values"):
+    for words in ("sorted by time", "left out 3 samples with a repeated time stamp", "interpolated 12 missing values"):
         assert any(words in note for note in answer["notes"]), words
 
 
