@@ -9,7 +9,8 @@ import pytest
 import taupi as tp
 from taupi.control.gains import default_adaptation
 from taupi.control.laws.elastic_pd_gravity import default_gains
-from taupi.control.lyapunov import _reasons, plant_parameters
+from taupi.control.lyapunov import LyapunovRecord, _reasons, plant_parameters
+from taupi.control.pseudo_inertia import dual, log_divergence, pseudo
 
 ARM = tp.load("elbow2r")
 
@@ -75,3 +76,71 @@ def test_a_reference_out_of_reach_is_told_where_it_is_furthest():
     (warning,) = law.reference_warnings(motion, np.array([0.0, 0.1, 0.2]))
     assert "4 m from the base at 0.1 s" in warning
     assert "the stretched arm reaches 3 m" in warning
+
+
+def test_the_dual_of_a_pseudo_inertia_gives_the_inner_product():
+    """tr(P(x) L(b)) = x^T b for all ten parameters."""
+    x, b = cs.SX.sym("x", 10), cs.SX.sym("b", 10)
+    product = cs.Function("f", [x, b], [cs.trace(pseudo(x) @ dual(b))])
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        x, b = rng.normal(size=(2, 10))
+        assert float(product(x, b)) == pytest.approx(x @ b)
+
+
+def test_the_divergence_of_bodies_is_that_of_their_determinants_and_traces():
+    """D = log(|P_hat| / |P|) + tr(P_hat^-1 P) - 4, by dense linear algebra; zero for a body and itself."""
+    x, y = cs.SX.sym("x", 10), cs.SX.sym("y", 10)
+    divergence = cs.Function("f", [x, y], [log_divergence(x, y)])
+    true, estimate = ([m, 0.1, 0.2, -0.1, 0.5, 0.02, 0.01, 0.6, -0.03, 0.4] for m in (2.0, 3.0))
+    P, P_hat = (cs.Function("p", [x], [pseudo(x)])(v).full() for v in (true, estimate))
+    logs = np.linalg.slogdet(P_hat)[1] - np.linalg.slogdet(P)[1]
+    assert float(divergence(true, estimate)) == pytest.approx(logs + np.trace(np.linalg.solve(P_hat, P)) - 4)
+    assert float(divergence(true, true)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_rise_of_v_is_a_share_of_its_start():
+    v = np.array([4.0, 3.0, 3.5, 2.0])
+    record = LyapunovRecord(np.arange(4.0), v, v, v, v, v, ())
+    assert record.largest_rise == pytest.approx(0.5 / 4.0)
+
+
+@pytest.mark.parametrize("given", [{"Kp": 100.0}, {"Kd": 20.0}])
+def test_the_gain_that_is_left_out_is_set_by_the_largest_inertia(given):
+    law, both = tp.PDGravity(ARM, **given), tp.PDGravity(ARM)
+    missing = "Kd" if "Kp" in given else "Kp"
+    np.testing.assert_allclose(getattr(law, missing), getattr(both, missing))
+
+
+def test_a_natural_adaptation_is_as_slow_as_the_largest_inertia_is_large():
+    light = ARM.with_parameters(0.1 * ARM.parameters.values)
+    slow, quick = (tp.laws.NaturalAdaptation(robot).gamma for robot in (ARM, light))
+    np.testing.assert_allclose(quick, 0.1 * slow)
+
+
+def test_wrong_friction_counts_in_v_of_natural_adaptation():
+    law = tp.laws.NaturalAdaptation(ARM.with_friction(viscous=0.5), terms=("viscous",))
+    true, rest = law.real(law.parameters.values), np.zeros(2)
+    wrong = true + np.append(np.zeros(len(true) - 2), [0.3, 0.3])
+    V = tp.laws.lyapunov(law)(rest, rest, rest, rest, rest, wrong, true)[0]
+    assert float(V) == pytest.approx(0.5 * np.sum(0.3**2 / law.Gamma_inv))
+
+
+def test_composite_adaptation_leaves_right_parameters_alone_when_others_are_held():
+    """The torque that held parameters explain is taken off what the estimate must predict."""
+    law = tp.laws.CompositeAdaptation(ARM, adapt="forearm.*")
+    reference = tp.BSpline.random(
+        [0.0, 0.5], [1.0, 1.0], count=10, duration=2.0, seed=1
+    )  # from rest, as the filters are
+    run = tp.simulate(tp.RigidPlant(ARM), law, reference, duration=2.0, rate=1000)
+    true = law.parameters.values
+    assert np.abs(run.parameters[-1, : len(true)] - true).max() < 0.02 * np.abs(true).max()
+
+
+def test_damping_of_elastic_joints_is_held_below_what_a_light_motor_bears():
+    """(B^-1)_ii Kd_i stays within 400/s: a motor a thousand times lighter gets less damping, not more."""
+    heavy, light = (
+        default_gains(ARM.with_transmissions(stiffness=900.0, rotor_inertia=v, gear_ratio=1.0)) for v in (0.1, 1e-4)
+    )
+    assert np.all(light[1] < heavy[1])
+    np.testing.assert_allclose(light[1] / 1e-4, 400.0, rtol=0.05)
