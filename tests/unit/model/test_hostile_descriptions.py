@@ -133,6 +133,10 @@ def test_a_joint_may_be_called_nan(tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
+        (
+            mjcf('<replicate count="60000" offset="1 0 0"><geom size="1"/></replicate>'),
+            "copies an element more than 10000 times",
+        ),
         (mjcf('<replicate count="1000000000" euler="0 0 1"><geom size="1"/></replicate>'), "elements with its copies"),
         (
             mjcf('<replicate count="999"><replicate count="999"><site/></replicate></replicate>'),

@@ -74,6 +74,8 @@ _PIXEL = 4  # bytes of a picture while it is unpacked
 _VERTEX = 64  # bytes of a mesh that MuJoCo makes: the vertex, its normal, two triangles, their tree
 _LENGTHS = ("actdim", "dim", "nsample")  # numbers that an actuator or a sensor keeps
 _MOST_FOLDERS = 32
+# Elements of the budget for each copy of one: MuJoCo takes time with the square of the copies, a second for ten thousand.
+_NODES_PER_COPY = 20
 
 
 def check_mjcf(root: Node, file: Path) -> None:
@@ -122,6 +124,9 @@ class _Check:
         if node.tag in ("replicate", "composite", "flexcomp"):
             copies *= max(1, math.prod(_whole_numbers(node.attributes.get("count", "1"))))
             self._count(copies)
+            most = budget().nodes // _NODES_PER_COPY
+            if copies > most:
+                raise over_budget(f"{self.where} copies an element more than {most} times", "nodes")
         return [*inside, *((child, copies, depth) for child in node.children)]
 
     def _count(self, copies: int) -> None:
