@@ -105,7 +105,7 @@ def test_what_is_significant_is_counted_in_stretches_of_time():
     assert loss_significance(pieces([1.0]), {}, zero, zero) == 0
     x = np.ones(1)  # |(1, 0) - ...|^2: one more in each stretch, whatever its torque
     assert loss_significance(pieces([4.0] * 9), {}, x, zero) > 1e6
-    other = [dataclasses.replace(f, r=f.r * (1 + k % 2)) for k, f in enumerate(pieces([0.0] * 16))]
+    other = [dataclasses.replace(f, stored=f.r * (1 + k % 2)) for k, f in enumerate(pieces([0.0] * 16))]
     assert loss_significance(other, {}, x, zero) == pytest.approx(16 * 2.5 / np.sqrt(16 * 1.5**2))
 
 

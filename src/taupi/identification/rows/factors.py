@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from taupi.identification.rows.entries import Entries, Places
-from taupi.identification.rows.packed_rows import PackedRows, PackedRowsField
+from taupi.identification.rows.packed_rows import PackedRows
 
 # Initial number of samples in a stretch of time: three periods of the cutoff, with the default decimation.
 STRETCH = 32
@@ -28,16 +28,21 @@ class JointFactor:
 
     `rows` is their number, `total` the sum of their tau; `stretch` is the index of the stretch of time, -1 for the whole file.
     `share` is how many independent samples a row is worth: filtered rows are 2 B / rate, with B the noise bandwidth.
-    R may be kept packed, without its zeros; each use then unpacks it.
+    The rows of R are `stored` as an array, or packed, without zeros; each use of `r` then unpacks them.
     """
 
     file: int
     joint: int
-    r: PackedRowsField = PackedRowsField()  # noqa: RUF009 - a descriptor
+    stored: np.ndarray | PackedRows
     rows: int = 0
     total: float = 0.0
     stretch: int = -1
     share: float = 1.0
+
+    @property
+    def r(self) -> np.ndarray:
+        """R (k, b + 1)."""
+        return self.stored.rows if isinstance(self.stored, PackedRows) else self.stored
 
     @property
     def independent(self) -> float:
@@ -46,22 +51,20 @@ class JointFactor:
 
     @property
     def is_packed(self) -> bool:
-        """Whether its rows are kept packed."""
-        return isinstance(PackedRowsField.kept(self), PackedRows)
+        """Whether its rows are stored packed."""
+        return isinstance(self.stored, PackedRows)
 
     def at(self, file: int, stretch: int | None = None) -> JointFactor:
         """Return the same rows as those of the log with this index, and of another stretch if one is given."""
-        at = self.stretch if stretch is None else stretch
-        return JointFactor(file, self.joint, PackedRowsField.kept(self), self.rows, self.total, at, self.share)
+        return replace(self, file=file, stretch=self.stretch if stretch is None else stretch)
 
     def packed(self) -> JointFactor:
-        """Return the factor with its rows kept packed."""
-        rows = PackedRows.of(self.r)
-        return JointFactor(self.file, self.joint, rows, self.rows, self.total, self.stretch, self.share)
+        """Return the factor with its rows stored packed."""
+        return replace(self, stored=PackedRows.of(self.r))
 
     def unpacked(self) -> JointFactor:
-        """Return the factor with its rows kept as an array."""
-        return JointFactor(self.file, self.joint, self.r, self.rows, self.total, self.stretch, self.share)
+        """Return the factor with its rows stored as an array."""
+        return replace(self, stored=self.r)
 
 
 class Compressor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, overload
 
 import numpy as np
 
@@ -57,28 +56,3 @@ class PackedRows:
 def _upper(rows: int, columns: int) -> np.ndarray:
     """Return which entries of a matrix are on its diagonal or above."""
     return np.triu(np.ones((rows, columns), dtype=bool))
-
-
-class PackedRowsField:
-    """A dataclass field that reads as an array, but is stored as it was set: as an array or as packed rows."""
-
-    @overload
-    def __get__(self, instance: None, owner: type) -> PackedRowsField: ...
-
-    @overload
-    def __get__(self, instance: object, owner: type) -> np.ndarray: ...
-
-    def __get__(self, instance: object | None, owner: type) -> PackedRowsField | np.ndarray:
-        if instance is None:
-            raise AttributeError("r")  # the field has no default
-        rows = self.kept(instance)
-        return rows.rows if isinstance(rows, PackedRows) else rows
-
-    def __set__(self, instance: object, rows: np.ndarray | PackedRows) -> None:
-        instance.__dict__["kept_rows"] = rows
-
-    @staticmethod
-    def kept(instance: Any) -> np.ndarray | PackedRows:
-        """Return the rows as they are kept."""
-        rows: np.ndarray | PackedRows = instance.__dict__["kept_rows"]
-        return rows

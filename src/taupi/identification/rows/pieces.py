@@ -46,7 +46,7 @@ class Piece:
 
     def with_columns(self, count: int) -> Piece:
         """Return the piece with the first `count` columns alone, and the torque."""
-        factors = (replace(f, r=triangle(np.delete(f.r, np.s_[count:-1], axis=1))) for f in self.factors)
+        factors = (replace(f, stored=triangle(np.delete(f.r, np.s_[count:-1], axis=1))) for f in self.factors)
         packed = any(f.is_packed for f in self.factors)
         return self._with_factors(tuple(f.packed() if packed else f for f in factors))
 

@@ -177,10 +177,10 @@ class SpringRows:
             if f.joint in motors:
                 continue
             if f.joint in links and self.models[links[f.joint]] is None:
-                result.append(dataclasses.replace(f, r=np.zeros((0, layout.parameters + 1)), rows=0, total=0.0))
+                result.append(dataclasses.replace(f, stored=np.zeros((0, layout.parameters + 1)), rows=0, total=0.0))
                 continue
             block = f.r[:, layout.measured] if f.joint not in links else self.link_block(links[f.joint], f.file, f.r)
-            result.append(dataclasses.replace(f, r=block, joint=drives.get(f.joint, f.joint)))
+            result.append(dataclasses.replace(f, stored=block, joint=drives.get(f.joint, f.joint)))
         return tuple(sorted(result, key=lambda f: (f.file, f.stretch, f.joint)))
 
     def rows(self, file: int, rows: Rows) -> Rows:

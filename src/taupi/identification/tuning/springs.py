@@ -75,7 +75,7 @@ def _fitted(analysis: SpringAnalysis, extended: tuple[JointFactor, ...]) -> tupl
         return analysis.rows.factors(extended)
     layout = analysis.layout
     count, columns = layout.equations.count, layout.measured
-    return tuple(dataclasses.replace(f, r=f.r[:, columns]) for f in extended if f.joint < count)
+    return tuple(dataclasses.replace(f, stored=f.r[:, columns]) for f in extended if f.joint < count)
 
 
 def _widths(base: BaseParameters, recordings: Sequence[Recording]) -> np.ndarray:
