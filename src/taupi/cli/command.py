@@ -19,6 +19,7 @@ from taupi.cli.terminal import on_a_terminal
 from taupi.errors import NotIdentifiedError, Spelling, TaupiError, TaupiWarning
 
 SERVING = ("view", "worker")  # commands that run until they are stopped
+_CANNOT_BE_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT)
 
 
 class Command(TyperCommand):
@@ -36,13 +37,12 @@ class Command(TyperCommand):
                 super().invoke(ctx)
                 sys.stdout.flush()
                 self._say_next(ctx)
-            except BrokenPipeError:  # the reader of the output closed the pipe
-                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the remaining output is discarded
-                raise typer.Exit(ExitCode.GOOD) from None
             except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+                if error.errno not in _CANNOT_BE_WRITTEN:
                     raise
-                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the remaining output cannot be written
+                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the rest of the output is discarded
+                if error.errno == errno.EPIPE:  # the reader of the output closed the pipe
+                    raise typer.Exit(ExitCode.GOOD) from None
                 print(f"taupi: standard output cannot be written: {error.strerror}.", file=sys.stderr)
                 raise typer.Exit(ExitCode.BAD_INPUT) from None
             except TaupiError as error:
