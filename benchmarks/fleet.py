@@ -12,8 +12,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import fleet_accuracy
 import growth
@@ -106,20 +108,18 @@ def child(pattern: str | list[str], workers: int, again: int = 0) -> None:
     from taupi.identification.rows.passes import LocalPasses
 
     seconds: dict[str, float] = {}
-    if again:
-        ClusterPasses._outcomes = _copies(again)  # type: ignore[method-assign]
-    for kind in (LocalPasses, ClusterPasses):
-        kind.pieces = _timed(kind.pieces, seconds)  # type: ignore[method-assign]
-    if not workers:
-        run = _identified(pattern, None, seconds)
-    else:
-        from dask.distributed import Client, LocalCluster
+    with ExitStack() as stack:
+        if again:
+            stack.enter_context(patch.object(ClusterPasses, "_outcomes", _copies(again)))
+        for kind in (LocalPasses, ClusterPasses):
+            stack.enter_context(patch.object(kind, "pieces", _timed(kind.pieces, seconds)))
+        client = None
+        if workers:
+            from dask.distributed import Client, LocalCluster
 
-        with (
-            LocalCluster(n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None) as cluster,
-            Client(cluster) as client,
-        ):
-            run = _identified(pattern, client, seconds)
+            alone = {"n_workers": workers, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+            client = stack.enter_context(Client(stack.enter_context(LocalCluster(**alone))))
+        run = _identified(pattern, client, seconds)
     print(json.dumps(run))
 
 
