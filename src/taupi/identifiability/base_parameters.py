@@ -42,8 +42,8 @@ class BaseParameters:
     `robot` and `terms` say which regressor Y is meant, `standard` are its parameters pi. `columns` are the places of the
     representatives, the columns of Y that make up Y_b, and `rows` are the rows of B, exact: places and coefficients, the
     representative first. A base parameter is named after its representative, followed by an R (regrouped, as Khalil writes) if
-    other parameters are part of it. With `elastic` (False by default), Y is that of `elastic_regressor`, and `coupling` (True by
-    default) says whether rotors act on links.
+    other parameters are part of it. With `elastic`, Y is that of `elastic_regressor`, and `coupling` says whether
+    rotors act on links.
     """
 
     robot: Robot
@@ -51,8 +51,8 @@ class BaseParameters:
     standard: Parameters
     columns: tuple[int, ...]
     rows: tuple[tuple[tuple[int, Scalar], ...], ...]
-    elastic: bool = False
-    coupling: bool = True
+    elastic: bool
+    coupling: bool
 
     # What they are ------------------------------------------------------------------------------------------------
 

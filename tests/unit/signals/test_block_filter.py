@@ -110,3 +110,14 @@ def test_a_stream_shorter_than_the_memory_is_filtered_at_once():
     assert stream.add(x[:, :20]).shape == (1, 2, 0)
     stream.add(x[:, 20:])
     np.testing.assert_allclose(stream.end()[0].T, butterworth(x.T, 100.0, 1.0)[5::2], rtol=1e-12)
+
+
+def test_a_short_record_is_turned_about_its_ends_before_it_is_differentiated():
+    rate, x = 100.0, walk(60, 2)
+    stream = ZeroPhaseStream(rate, 1.0, stencils=(VALUE, *central_stencils(rate)))
+    stream.add(x.T)
+    smooth, margin = butterworth(x, rate, 1.0), 10
+    wide = np.pad(smooth, ((margin, margin), (0, 0)), mode="reflect", reflect_type="odd")
+    for kept, expected in zip(stream.end(), (wide, *central(wide, rate)), strict=True):
+        inside = expected[margin:-margin].T
+        np.testing.assert_allclose(kept, inside, rtol=0, atol=FORGOTTEN * np.abs(inside).max())

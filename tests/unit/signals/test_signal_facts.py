@@ -56,3 +56,14 @@ def test_a_weak_line_above_a_quiet_band_is_no_motion():
     assert 4 < ends[0] < 6.5
     assert 4 < ends[1] < 6.5
     assert 7 < ends[2] < 9
+
+
+def test_what_a_log_says_of_its_base_cannot_be_written_to():
+    w, flags = np.zeros((5, 3)), np.ones(5)
+    base = tp.floating.BaseMotion(w, w + 9.81, w)
+    log = tp.Log(
+        np.arange(5) / 10, np.zeros((5, 2)), base=base, contact={"foot": flags}, wrench={"foot": np.zeros((5, 6))}
+    )
+    for array in (base.w, base.a, base.wd, log.contact["foot"], log.wrench["foot"]):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1

@@ -51,8 +51,8 @@ class Smoother:
 
     rate_hz: float
     cutoff_hz: float
-    order: int = 4
-    derivatives: str = "central"
+    order: int
+    derivatives: str
     measured: tuple[str, ...] = ()
     filtering: str = "zero-phase"
     period: float | None = None
