@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 from cli_runs import COUNT
 
@@ -42,3 +43,58 @@ def test_bad_input_of_the_others(command, done, logs, arguments, sentence):
     code, out, err = command(*(str(done[1]) if a == "FIT" else a for a in arguments))
     assert (code, out) == (3, "") and sentence in err and len(err.strip().splitlines()) == 1
     assert not list(logs.glob("page.*"))
+
+
+def test_logs_are_read_like_those_of_the_fit(command, logs, tmp_path):
+    mapping = tmp_path / "mapping.toml"
+    mapping.write_text((logs / "map.toml").read_text())
+    assert command("identify", "arm.toml", "foreign.csv", "--columns", mapping, "-o", tmp_path / "out")[0] == 0
+    fit = tmp_path / "out"
+    stated = command("validate", fit, "foreign.csv", "--columns", mapping)
+    assert stated[0] == 0
+    assert command("validate", fit, "foreign.csv") == stated
+    assert command("payload", fit, "foreign.csv") == command("payload", fit, "foreign.csv", "--columns", mapping)
+    mapping.write_text(mapping.read_text() + "# changed\n")
+    code, out, err = command("validate", fit, "foreign.csv")
+    assert (code, out) == (3, "")
+    warning, error = err.strip().splitlines()
+    assert "mapping.toml, which has changed since" in warning and "--columns" in warning
+    assert "foreign.csv" in error
+    mapping.unlink()
+    assert "mapping.toml, which is not there any more" in command("validate", fit, "foreign.csv")[2]
+    code, _, err = command("compare", fit, fit)  # no log is read
+    assert (code, err) == (0, "")
+
+
+def test_the_rate_and_the_offsets_of_the_fit_hold_for_other_logs(command, logs, tmp_path):
+    log = tp.read_log(logs / "run1.csv")
+    rows = np.column_stack([log.q - [0.3, -0.2], log.tau])
+    for name in ("silent_clock", "later"):
+        text = "\n".join(",".join(f"{v:.9g}" for v in row) for row in rows)
+        (tmp_path / f"{name}.csv").write_text("q1,q2,tau1,tau2\n" + text + "\n")
+    options = ("--rate-hz", 200, "--encoder-offset", "0.3,-0.2")
+    first, later, fit = (tmp_path / name for name in ("silent_clock.csv", "later.csv", "out"))
+    code, _, err = command("identify", "arm.toml", first, *options, "--cutoff", 15, "-o", fit)
+    assert code == 0, err
+    assert command("validate", fit, later) == command("validate", fit, later, *options)
+    assert command("validate", fit, later)[0] == 0
+    # What is stated counts.
+    other = command("validate", fit, later, "--encoder-offset", 0)
+    assert other[0] == 0 and other[1] != command("validate", fit, later)[1]
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "sentence"),
+    [
+        ("reading", 3, "reading"),
+        ("reading", {"rate_hz": -1}, "is -1, expected"),
+        ("reading", {"speed": 1}, "No setting 'speed' in Reading"),
+        ("columns", 7, "columns"),
+    ],
+)
+def test_a_fit_whose_record_was_spoilt(command, done, tmp_path, key, value, sentence):
+    data = json.loads((done[1] / "fit.json").read_text())
+    data["provenance"][key] = value
+    (tmp_path / "fit.json").write_text(json.dumps(data))
+    code, out, err = command("validate", tmp_path, "run3.csv")
+    assert (code, out) == (3, "") and sentence in err and len(err.strip().splitlines()) == 1

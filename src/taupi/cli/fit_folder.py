@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from taupi.cli.exit_codes import ExitCode
+from taupi.cli.fit_reading import reading_record
 from taupi.errors import TaupiError
 from taupi.files import refuse_to_replace, write_folder
 from taupi.settings import Settings
@@ -92,7 +93,7 @@ def exit_if_many_skipped(record: Mapping[str, Any], logs: int) -> None:
 
 
 def with_record(fit: Fit, reading: Reading) -> Fit:
-    """Return a fit whose record includes the command, and the hashes of the files other than logs that it read."""
+    """Return a fit whose record includes the command, how logs were read, and the hashes of the files other than logs."""
     from taupi.signals.formats.files import sha256
     from taupi.signals.formats.sources import shown_address
 
@@ -101,9 +102,7 @@ def with_record(fit: Fit, reading: Reading) -> Fit:
     description = Path(fit.robot.source.path)
     if description.is_file():
         record |= {"description": str(description), "description_sha256": sha256(description)}
-    if isinstance(reading.columns, Path):
-        record |= {"columns": str(reading.columns), "columns_sha256": sha256(reading.columns)}
-    return fit.with_record(**record)
+    return fit.with_record(**record, **reading_record(reading))
 
 
 def write_results(

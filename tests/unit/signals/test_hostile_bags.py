@@ -80,7 +80,7 @@ def test_messages_that_unpack_to_many_times_their_size(tmp_path, length):
             state = bags.joint_state(types, False, 1 + k * 10**7, (long,), [k])
             bag.write(joints, k * 10**7, types.serialize_cdr(state, bags.JOINT_STATE))
     assert len(tp.read_log(tmp_path / "run")) == 3
-    with tp.signals.reading_budget(**SMALL), pytest.raises(tp.TaupiError, match="unpacks to [12] MiB, expected 1 MiB"):
+    with tp.signals.reading_budget(**SMALL), pytest.raises(tp.TaupiError, match=r"unpacks to [12] MiB, expected 1 MiB"):
         tp.read_log(tmp_path / "run")
 
 

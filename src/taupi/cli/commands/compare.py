@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from taupi.cli.fit_reading import like_the_fit
 from taupi.cli.options import FrameOption, JsonOption, ValidationPreparation
 from taupi.errors import Argument, TaupiError
 from taupi.identification.rows.preparation import Preparation
@@ -61,6 +62,8 @@ def compare(
         _compare_engine(first, engine, second, logs or [], as_json, reading, preparation)
         return
     a = tp.load_fit(first) if _is_fit(first) else _identified(first, robot, reading, preparation)
+    if logs or not _is_fit(second):
+        reading = like_the_fit(a, reading)
     if not logs or not _is_fit(second):
         later = [second, *(logs or [])]
         other = tp.load_fit(second) if _is_fit(second) else later
@@ -94,6 +97,7 @@ def _compare_engine(
             f"--with {engine} needs a fit, a model and a log: taupi compare FIT --with {engine} {model} LOG."
         )
     loaded = tp.load_fit(fit)
+    reading = like_the_fit(loaded, reading)
     seen = [tp.bridges.compare_with(loaded, engine, model, log, reading=reading, **preparation) for log in logs]
     print(json.dumps([each.to_dict() for each in seen], indent=2) if as_json else "\n\n".join(map(repr, seen)))
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from taupi.cli.components import read_detector
+from taupi.cli.fit_reading import like_the_fit
 from taupi.cli.options import FitArgument, ForceOption, JsonOption, LogsArgument
 from taupi.errors import TaupiError
 from taupi.signals.reading import Reading
@@ -70,6 +71,7 @@ def contacts(
     from taupi.identification.online.thresholds_file import write_thresholds
 
     source, options = tp.load_fit(fit), {"--quiet": quiet, "--bandwidth": bandwidth_hz, "--tracker": tracker or None}
+    reading = like_the_fit(source, reading)
     if thresholds is not None:
         _refuse_beside_thresholds({**options, "--false-alarms": false_alarms_per_hour})
         detector = read_detector(source, thresholds)

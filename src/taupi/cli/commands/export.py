@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from taupi.cli.fit_folder import export_fit
+from taupi.cli.fit_reading import like_the_fit
 from taupi.cli.options import AnywayOption, FitArgument, ForceOption, ValidationPreparation
 from taupi.errors import TaupiError
 from taupi.input_files import open_regular
@@ -109,5 +110,7 @@ def _export_mjcf(
     export = tp.write_mjcf(fit, target, model, force, anyway)
     for note in export.notes:
         print(note, file=sys.stderr)
+    if logs:
+        reading = like_the_fit(fit, reading)
     for log in logs:
         print(repr(tp.bridges.check_mjcf(fit, export, log, reading=reading, **preparation)))

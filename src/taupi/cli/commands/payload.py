@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from taupi.cli.fit_reading import like_the_fit
 from taupi.cli.options import FitArgument, ForceOption, FrameOption, JsonOption, LogsArgument, ValidationPreparation
 from taupi.cli.payload_files import refuse_payload_files, write_payload
 from taupi.signals.reading import Reading
@@ -54,6 +55,7 @@ def payload(
     loaded = tp.load_fit(fit)
     if output is not None:
         refuse_payload_files(loaded, output, force)
+    reading = like_the_fit(loaded, reading)
     load = tp.identify_payload(loaded, logs, at=at, gain_uncertainty=gain_uncertainty, reading=reading, **preparation)
     paths = [] if output is None else write_payload(load, output, force)
     print(json.dumps(load.to_dict(), indent=2) if as_json else repr(load))

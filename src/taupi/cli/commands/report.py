@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from taupi.cli.fit_reading import like_the_fit
 from taupi.cli.options import FitArgument, ForceOption, ValidateOption, ValidationPreparation
 from taupi.files import refuse_to_overwrite
 from taupi.signals.reading import Reading
@@ -35,6 +36,8 @@ def report(
 
     refuse_to_overwrite(output, force)
     loaded = tp.load_fit(fit)
+    if validate or fitted:
+        reading = like_the_fit(loaded, reading)
     held_out, seen = (
         [loaded.validate(log, reading=reading, **preparation) for log in logs or ()] for logs in (validate, fitted)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from taupi.cli.exit_codes import check_threshold, exit_if_missed
+from taupi.cli.fit_reading import like_the_fit
 from taupi.cli.options import (
     FitArgument,
     JsonOption,
@@ -24,7 +25,8 @@ def validate(
     reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
-    """Show how well a fit predicts the torque of logs, joint by joint. Logs are prepared like those of the fit by default.
+    """Show how well a fit predicts the torque of logs, joint by joint. Logs are read and
+    prepared like those of the fit by default.
 
     \b
     taupi validate out run3.csv
@@ -34,6 +36,7 @@ def validate(
 
     check_threshold(max_error)
     loaded = tp.load_fit(fit)
+    reading = like_the_fit(loaded, reading)
     validations = [loaded.validate(log, reading=reading, **preparation) for log in logs]
     if as_json:
         print(json.dumps([validation.to_dict() for validation in validations], indent=2))

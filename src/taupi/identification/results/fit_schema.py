@@ -79,6 +79,9 @@ class Provenance(TypedDict, total=False):
 
     logs: list[LogRecord]
     runs: list[OlderLogRecord]
+    reading: dict[str, Any]
+    columns: str
+    columns_sha256: str
 
 
 class RootData(TypedDict):
