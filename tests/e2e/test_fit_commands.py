@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 from cli_runs import COUNT
 
@@ -66,29 +65,21 @@ def test_logs_are_read_like_those_of_the_fit(command, logs, tmp_path):
     assert (code, err) == (0, "")
 
 
-def test_the_rate_and_the_offsets_of_the_fit_hold_for_other_logs(command, logs, tmp_path):
-    log = tp.read_log(logs / "run1.csv")
-    rows = np.column_stack([log.q - [0.3, -0.2], log.tau])
-    for name in ("silent_clock", "later"):
-        text = "\n".join(",".join(f"{v:.9g}" for v in row) for row in rows)
-        (tmp_path / f"{name}.csv").write_text("q1,q2,tau1,tau2\n" + text + "\n")
-    options = ("--rate-hz", 200, "--encoder-offset", "0.3,-0.2")
-    first, later, fit = (tmp_path / name for name in ("silent_clock.csv", "later.csv", "out"))
-    code, _, err = command("identify", "arm.toml", first, *options, "--cutoff", 15, "-o", fit)
-    assert code == 0, err
-    assert command("validate", fit, later) == command("validate", fit, later, *options)
-    assert command("validate", fit, later)[0] == 0
-    # What is stated counts.
-    other = command("validate", fit, later, "--encoder-offset", 0)
-    assert other[0] == 0 and other[1] != command("validate", fit, later)[1]
+def test_the_encoder_offsets_of_the_fit_hold_for_other_logs(command, logs, tmp_path):
+    log, stated = tp.read_log(logs / "run1.csv"), ("--encoder-offset", "0.3,-0.2")
+    shifted, fit = tmp_path / "shifted.csv", tmp_path / "out"
+    tp.write_log(log.with_(q=log.q - [0.3, -0.2]), shifted)
+    assert command("identify", "arm.toml", shifted, *stated, "--cutoff", 15, "-o", fit)[0] == 0
+    plain = command("validate", fit, shifted)
+    assert plain[0] == 0 and plain == command("validate", fit, shifted, *stated)
+    assert plain[1] != command("validate", fit, shifted, "--encoder-offset", 0)[1]  # what is stated counts
 
 
 @pytest.mark.parametrize(
     ("key", "value", "sentence"),
     [
-        ("reading", 3, "reading"),
-        ("reading", {"rate_hz": -1}, "is -1, expected"),
-        ("reading", {"speed": 1}, "No setting 'speed' in Reading"),
+        ("encoder_offset", "far", "encoder_offset"),
+        ("encoder_offset", [0.1, 0.2, 0.3], "one for each of 2 joints"),
         ("columns", 7, "columns"),
     ],
 )

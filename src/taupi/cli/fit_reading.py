@@ -13,32 +13,31 @@ from taupi.signals.reading import Reading
 if TYPE_CHECKING:
     from taupi.identification.results.fit import Fit
 
-# Settings that belong to the machine which wrote the logs, and not to one log of it.
-_SHARED = ("rate_hz", "topic", "encoder_offset")
-
 
 def reading_record(reading: Reading) -> dict[str, Any]:
     """Return what a fit's record says of how its logs were read, for `like_the_fit`."""
     from taupi.signals.formats.files import sha256
 
-    stated = {name: getattr(reading, name) for name in _SHARED if getattr(reading, name) is not None}
-    record: dict[str, Any] = {"reading": stated} if stated else {}
+    record: dict[str, Any] = {}
+    if reading.encoder_offset is not None:
+        record["encoder_offset"] = reading.encoder_offset
     if isinstance(reading.columns, Path):
-        record |= {"columns": str(reading.columns), "columns_sha256": sha256(reading.columns)}
+        record |= {"columns": str(reading.columns.resolve()), "columns_sha256": sha256(reading.columns)}
     return record
 
 
 def like_the_fit(fit: Fit, reading: Reading) -> Reading:
-    """Return how logs are read: as `reading` says, and where it says nothing, like those of the fit.
+    """Return how logs are read: as `reading` says, and with the column mapping and encoder offsets of the fit if it says none.
 
-    The fit's column mapping is used if its file is where it was and has not changed since; otherwise there is a warning.
+    The mapping is used if its file is where it was and has not changed since; otherwise there is a warning.
     """
-    record = fit.record
-    kept = Reading.from_dict(record.get("reading", {}))
-    missing = {name: getattr(kept, name) for name in _SHARED if getattr(reading, name) is None}
+    record, kept = fit.record, dict[str, Any]()
+    if reading.encoder_offset is None and "encoder_offset" in record:
+        offset = record["encoder_offset"]
+        kept["encoder_offset"] = tuple(offset) if isinstance(offset, list) else offset
     if reading.columns is None and "columns" in record and _is_unchanged(Path(record["columns"]), record):
-        missing["columns"] = Path(record["columns"])
-    return replace(reading, **missing)
+        kept["columns"] = Path(record["columns"])
+    return replace(reading, **kept)
 
 
 def _is_unchanged(columns: Path, record: Mapping[str, Any]) -> bool:

@@ -179,6 +179,41 @@ def test_a_loop_that_diverged_is_shown_to_its_end():
     assert t.max() <= bad.run.time[-1] + 1e-4 < good.run.time[-1]
 
 
+def verdict(text):
+    """The level and the words of a page's verdict; none if it has none."""
+    return re.findall(r'<div class="verdict (\w*)"><p><b>(.*?)</b>', text)
+
+
+def test_a_page_begins_with_what_became_of_the_run(trials, one, several):
+    rows = [t.summary() for t in trials]
+    ((level, words),) = verdict(one)
+    assert (
+        rows[0]["rms_error_last"] > 1.2 * rows[0]["rms_error_first"] and level == "doubtful"
+    )  # it has picked something up
+    assert words.startswith("slotine_li follows less closely at the end than at the start: ")
+    assert words.endswith("V rises.") == (rows[0]["V_largest_rise"] > 1e-3)
+    best = min(rows, key=lambda row: row["rms_error_last"])
+    assert verdict(several)[0][1].startswith(f"Of all laws, {best['law']} follows")
+    learns = trial(tp.SlotineLi(ARM, K=[60.0, 20.0]), tp.RigidPlant(ARM), duration=4.0)
+    row = learns.summary()
+    times = row["rms_error_first"] / row["rms_error_last"]
+    assert verdict(report_text(learns))[0][1].startswith(f"slotine_li follows {times:.2g} times as closely at the end")
+    assert not verdict(report_text(tp.simulate(tp.RigidPlant(ARM), duration=0.1, initial=[0.1, 0.2])))
+
+
+def test_the_verdict_on_a_run_that_gets_worse_or_diverges():
+    law = tp.SlotineLi(ARM, K=[60.0, 20.0])
+    run = tp.simulate(tp.RigidPlant(ARM), law, MOTION, duration=1.0)  # the estimate is right, the arm on its path
+    drift = np.linspace(0, 0.1, len(run))[:, None]
+    worse = tp.laws.Trial(dataclasses.replace(run, q=run.q + drift), name="worse")
+    assert verdict(report_text(worse))[0][0] == "doubtful"
+    assert "worse follows less closely at the end" in verdict(report_text(worse))[0][1]
+    with pytest.warns(tp.TaupiWarning, match="diverged"):
+        bad = trial(tp.SlotineLi(ARM, K=[1e5, 1e5]), tp.RigidPlant(ARM), name="bad")
+    assert verdict(report_text(bad)) == [("wrong", f"It diverges after {bad.run.time[-1]:.4g} s.")]
+    assert verdict(report_text([bad, bad])) == [("wrong", "All laws diverge.")]
+
+
 def test_elastic_joints_have_deflections_and_no_v():
     plant = tp.ElasticPlant(ARM, (tp.terms.StribeckCurve.document(), "damping"), payloads=[(0.1, tp.Payload(0.3))])
     own, rigid = (trial(law, plant, 0.2) for law in (tp.laws.ElasticPDGravity(ARM), tp.SlotineLi(ARM)))

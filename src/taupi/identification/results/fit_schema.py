@@ -79,7 +79,7 @@ class Provenance(TypedDict, total=False):
 
     logs: list[LogRecord]
     runs: list[OlderLogRecord]
-    reading: dict[str, Any]
+    encoder_offset: float | list[float]
     columns: str
     columns_sha256: str
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import html
 from typing import Any, ClassVar
 
-from taupi.control.law_trial import Trial
+from taupi.control.law_trial import SAMPLED, Trial
 from taupi.reporting.run_content import RunContent
 from taupi.reporting.sections.base import cell, figure, head, number
+
+# Times by which an error has to differ between the first and the last fifth of the time to be called larger or smaller.
+_CLEARLY = 1.2
 
 
 class OverviewSection:
@@ -21,6 +24,7 @@ class OverviewSection:
         rows = [t.summary() for t in content.trials]
         unit = content.units("rad", "m")
         return {
+            "verdict": _verdict(rows, unit),
             "figures": _figures(rows[0], unit, content.units("N m", "N")) if not content.several else "",
             "table": _table(content.trials, rows) if content.several else "",
             "meaning": html.escape(
@@ -30,6 +34,34 @@ class OverviewSection:
             if "rms_error_first" in rows[0]
             else "",
         }
+
+
+def _verdict(rows: list[dict[str, Any]], unit: str) -> str:
+    """Return in a sentence what became of the run, or of several which one followed most closely at the end."""
+    if not any(row["complete"] for row in rows):
+        return _boxed(
+            "wrong", f"It diverges after {rows[0]['seconds']:.4g} s" if len(rows) == 1 else "All laws diverge"
+        )
+    complete = [row for row in rows if row["complete"] and "rms_error_last" in row]
+    if not complete:
+        return ""  # a run without a motion to follow
+    best = min(complete, key=lambda row: row["rms_error_last"])
+    first, last = best["rms_error_first"], best["rms_error_last"]
+    errors = f"from {number(first, 3)} to {number(last, 3)} {unit}"
+    if first > _CLEARLY * last:
+        level, words = "good", f"follows {first / last:.2g} times as closely at the end as at the start: {errors}"
+    elif last > _CLEARLY * first:
+        level, words = "doubtful", f"follows less closely at the end than at the start: {errors}"
+    else:
+        level, words = "good", f"follows as closely at the end as at the start: {errors}"
+    if best.get("V_largest_rise", 0.0) > SAMPLED:
+        level, words = "doubtful", f"{words}, but V rises"
+    several = "Of all laws, " if len(rows) > 1 else ""
+    return _boxed(level, f"{several}{best['law']} {words}")
+
+
+def _boxed(level: str, words: str) -> str:
+    return f'<div class="verdict {level}"><p><b>{html.escape(words)}.</b></p></div>'
 
 
 def _figures(row: dict[str, Any], unit: str, torque: str) -> str:
