@@ -55,7 +55,9 @@ class RecycledMemory:
         self._free.clear()
 
     def give_back(self, memory: np.ndarray) -> None:
-        """Keep memory that nothing refers to, and release the oldest beyond the limit."""
+        """Keep memory that nothing refers to, and release the oldest beyond the limit; more than the limit is not kept."""
+        if memory.nbytes > self.limit:
+            return
         with self._lock:
             self._free.append(memory)
             while self.kept > self.limit:

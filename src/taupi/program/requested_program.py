@@ -11,12 +11,13 @@ import dataclasses
 import hashlib
 import json
 import os
+import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from taupi.program.disk_cache import folder, store, stored
 from taupi.program.port import Port
@@ -24,7 +25,11 @@ from taupi.program.program import Program
 from taupi.program.targets.simd.module import Module
 from taupi.version import __version__
 
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
 _PACKAGE = Path(__file__).parents[1]
+_LOADED_NS = time.time_ns()
 # Rooms that no builder imports from: those below the rooms that have builders, and signals, which knows no programs.
 _ROOMS_WITHOUT_BUILDERS = frozenset(
     ("signals", "identification", "excitation", "reporting", "bridges", "robustness", "papers", "cli")
@@ -61,10 +66,19 @@ class RequestedProgram(Program):
         file, record = self.__dict__.get("_file"), self.__dict__.get("_record")
         kernel = None if record is None else _recalled_kernel(self, record)
         if kernel is None:
-            kernel = self.compile("cpu")
+            kernel = super().compile("cpu")
             if file is not None:
                 store(file, json.dumps(_record_of(self, kernel)).encode())
         return kernel
+
+    def compile(
+        self, target: str = "cpu", threads: int | None = None, layout: str | None = None, dtype: DTypeLike | None = None
+    ) -> Callable[..., Any]:
+        """Return the program built for a target, as any other program does; for the CPU and by default, without a trace."""
+        if target == "cpu" and threads is layout is dtype is None:
+            kernel: Callable[..., Any] = self._compiled
+            return kernel
+        return super().compile(target, threads, layout, dtype)
 
 
 def requested(build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -140,8 +154,8 @@ def _recalled_kernel(program: Program, record: dict[str, Any]) -> Any:
 
 
 def _file(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Path | None:
-    """Return the file of a request; None if the cache is off or the request cannot be written completely as text."""
-    place = folder()
+    """Return the file of a request; None if the cache is off, or if it would not notice a change of all that matters."""
+    place = folder() if _looked_at(build.__module__) else None
     package = None if place is None else _state_of_package()
     if place is None or package is None:
         return None
@@ -186,9 +200,10 @@ def _looked_at(module: str) -> bool:
 
 @cache
 def _state_of_package() -> str | None:
-    """Return words that change with every change of the source of builders, and with CasADi; None if there are no files.
+    """Return words that change with every change of the source of builders, and with CasADi.
 
-    As for Python's own cache of compiled code, a file counts as unchanged as long as its size and its times are the same.
+    As for Python's own cache of compiled code, a file counts as unchanged as long as its size and its times are the same. None
+    if there are no files, or if one has changed since this process began: it may run what the file held before.
     """
     try:
         casadi = find_spec("casadi")
@@ -197,7 +212,10 @@ def _state_of_package() -> str | None:
             home = Path(casadi.origin).parent
             words += [str(home), _state(os.stat(casadi.origin))]
             words += sorted(name for name in os.listdir(home.parent) if name.startswith("casadi-"))
-    except (OSError, ValueError):  # not installed as files, or a module without a specification
+    except (
+        OSError,
+        ValueError,
+    ):  # not installed as files, a module without a specification, or a file that has changed
         return None
     return "\0".join(words)
 
@@ -207,7 +225,10 @@ def _states(place: str, without: frozenset[str] = frozenset()) -> Iterator[str]:
     with os.scandir(place) as entries:
         for entry in sorted(entries, key=lambda e: e.name):
             if entry.name.endswith(".py"):
-                yield f"{entry.name} {_state(entry.stat())}"
+                status = entry.stat()
+                if max(status.st_mtime_ns, status.st_ctime_ns) >= _LOADED_NS:
+                    raise ValueError(f"{entry.name} has changed")
+                yield f"{entry.name} {_state(status)}"
             elif entry.name.isidentifier() and entry.name not in without and entry.name[0] != "_" and entry.is_dir():
                 yield entry.name
                 yield from _states(entry.path)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import casadi as cs
-
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.energy import link_motions
 from taupi.dynamics.spatial import inertia_columns
 from taupi.dynamics.types import SX, Vector
 from taupi.errors import unknown
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 

@@ -84,6 +84,9 @@ def test_at_most_the_limit_is_kept_and_the_oldest_goes_first():
     _ = memory.array((6000, 2), FLOAT)
     del _
     assert memory.kept == 96_064  # the two oldest went
+    large = memory.array((20_000,), FLOAT)
+    del large
+    assert memory.kept == 96_064  # what is not kept itself drives nothing out
     memory.clear()
     assert memory.kept == 0
 

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -136,6 +137,7 @@ def test_a_change_of_the_package_asks_anew(panda, folder, tmp_path, monkeypatch)
     source = copy / "room" / "algorithm.py"
     source.write_text("x = 1\n")
     monkeypatch.setattr(requested_program, "_PACKAGE", copy)
+    monkeypatch.setattr(requested_program, "_LOADED_NS", 2**63)
 
     def state():
         requested_program._state_of_package.cache_clear()
@@ -150,6 +152,11 @@ def test_a_change_of_the_package_asks_anew(panda, folder, tmp_path, monkeypatch)
         assert len({before, changed, state()}) == 3
         monkeypatch.setattr(requested_program, "__version__", "0.0.0")
         assert state() not in (before, changed)
+        # A file that is newer than this process may not be what this process runs.
+        monkeypatch.setattr(requested_program, "_LOADED_NS", source.stat().st_ctime_ns)
+        assert state() is None
+        monkeypatch.setattr(requested_program, "_LOADED_NS", 2**63)
+        assert state() is not None
         monkeypatch.setattr(requested_program, "_PACKAGE", copy / "nothing")
         assert state() is None
     finally:
@@ -163,6 +170,31 @@ def test_every_builder_is_in_a_room_that_is_looked_at():
     assert len(names) > 20 and all(requested_program._looked_at(name) for name in names)
     assert all((package / room).is_dir() for room in requested_program._ROOMS_WITHOUT_BUILDERS)
     assert not requested_program._looked_at("taupi.signals.log") and not requested_program._looked_at("numpy.linalg")
+
+
+def own_builder(robot):
+    return tp.inverse_dynamics.__wrapped__(robot)
+
+
+def test_builders_of_others_are_always_run(panda, folder):
+    assert type(requested(own_builder, panda)) is Program
+    requested(own_builder, panda)(*STATES)
+    assert not list(folder.glob("*.program"))
+
+
+def test_modules_with_builders_of_dynamics_import_casadi_when_it_is_used():
+    package = Path(tp.__file__).parent
+    modules = [p for room in ("dynamics", "regressors") for p in (package / room).rglob("*.py")]
+    eager = [
+        p.name for p in modules if re.search(r"^(import|from) casadi", p.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert len(modules) > 40 and not eager
+
+
+def test_the_compiled_program_needs_no_trace_either(panda, folder, monkeypatch):
+    want = built(panda).compile()(*STATES)
+    assert len(list(folder.glob("*.program"))) == 1
+    assert np.array_equal(recalled(monkeypatch, panda).compile("cpu")(*STATES), want)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _AVX512 = ("avx512", "avx10", "evex512")
 _AVX = ("avx", "fma", "f16c", "vaes", "vpclmul", "xop", "gfni", "sha512", "sm3", "sm4", "sse3", "ssse3", "sse4")
 # Code that is being compiled and has not been requested yet, by its text.
-_BEGUN: dict[str, Future[bytes]] = {}
+_BEGUN: dict[tuple[str, int], Future[bytes]] = {}
 # How much effort LLVM spends on the choice and the order of instructions. The lower level takes three quarters of the time, for
 # code that takes 2 % longer (Y of 64 joints); it is for tapes that are compiled for seconds.
 LEVEL = 2
@@ -43,7 +43,7 @@ def load(text: str, level: int = LEVEL) -> llvm.ExecutionEngine:
     if code is not None:
         with suppress(RuntimeError):  # code that the loader refuses is compiled again
             return _engine(code)
-    begun = _BEGUN.pop(text, None)
+    begun = _BEGUN.pop((text, level), None)
     code = _compiled(text, level) if begun is None else begun.result()
     store(file, code)
     return _engine(code)
@@ -55,8 +55,8 @@ def begin(text: str, level: int = LEVEL) -> None:
     The compiler does not hold the interpreter's lock, so it runs on another core while this thread goes on.
     """
     _initialise()
-    if text not in _BEGUN and stored(_file(text, level)) is None:
-        _BEGUN[text] = _compiler().submit(_compiled, text, level)
+    if (text, level) not in _BEGUN and stored(_file(text, level)) is None:
+        _BEGUN[text, level] = _compiler().submit(_compiled, text, level)
 
 
 @lru_cache(maxsize=1)
