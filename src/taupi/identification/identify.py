@@ -71,10 +71,10 @@ def identify(
 
     A path may be a pattern (runs/*.csv), or an address (s3://bucket/run-*.parquet; extra `remote`), with credentials from the
     environment. With a `client`, a `dask.distributed.Client` or the address of a scheduler (extra `cluster`), the workers of a
-    cluster read and compress the logs, which they must be able to open; by default, this process does. No bit of the fit
-    depends on it. `resume` is a folder in which the pieces of finished logs are kept, so that the same call continues
-    after an interruption; none by default. With `skip_bad` (False), logs that cannot be used are left out, and the notes of the
-    fit name them.
+    cluster read and compress the logs, which they must be able to open; by default, this process does. On machines of one kind,
+    no bit of the estimate depends on it. `resume` is a folder in which the pieces of finished logs are kept, so that the same
+    call continues after an interruption; none by default. With `skip_bad` (False), logs that cannot be used are left out, and
+    the notes of the fit name them.
 
     `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
     is also a warning.

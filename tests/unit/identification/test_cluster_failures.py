@@ -82,6 +82,40 @@ def test_a_log_that_kills_every_worker_is_put_aside_alone(cluster, runs, tmp_pat
     assert skipped["reason"].startswith("deadly.parquet: every worker that was given this log died")
 
 
+class UnreachableResult:
+    """A future whose result never arrives."""
+
+    def __init__(self, future):
+        self.future = future
+
+    def result(self, timeout):
+        raise TimeoutError
+
+
+@pytest.mark.parametrize("lost", [1, 4, 5])
+def test_results_that_do_not_arrive_are_computed_again_but_not_forever(cluster, runs, monkeypatch, lost):
+    from taupi.identification.cluster import passes
+
+    outcome_of, calls = passes._outcome, []
+
+    def outcome(future):
+        calls.append(future.key)
+        own = [key for key in calls if key.rpartition("-")[0] == future.key.rpartition("-")[0]]
+        place = int(future.key.split("-")[-3])
+        return outcome_of(UnreachableResult(future)) if place == 1 and len(own) <= lost else outcome_of(future)
+
+    monkeypatch.setattr(passes, "_outcome", outcome)
+    options = {"terms": ("viscous", "coulomb"), "cutoff_hz": 10, "slow": 0.02}
+    arm = tp.load("elbow2r")
+    if lost < 5:
+        fit = tp.identify(arm, runs[:3], "wls", client=cluster, **options)
+        assert same_numbers(fit, tp.identify(arm, runs[:3], "wls", **options))
+        assert len(calls) == 3 + lost
+    else:
+        with pytest.raises(tp.TaupiError, match=r"run.*: its result did not arrive from any of 5 workers"):
+            tp.identify(arm, runs[:3], "wls", client=cluster, **options)
+
+
 def test_secrets_of_addresses_are_not_shown_by_tasks():
     """A worker may print the arguments of a task that fails."""
     address = "http://me:hunter2@127.0.0.1:1/none.csv?X-Signature=hunter2"

@@ -27,7 +27,7 @@ def identity_of(log: LogLike) -> str:
 
 
 def on_workers(log: LogLike) -> LogLike:
-    """Return a log as other machines find it: the absolute path of a local file, or an address without its secrets."""
+    """Return a log as other machines find it: the absolute path of a local file, or an address whose secrets are not shown."""
     if isinstance(log, Log):
         return log
     address = address_of(log)

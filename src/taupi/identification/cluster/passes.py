@@ -30,8 +30,8 @@ from taupi.threads import keep_freed_memory, return_free_memory
 _FETCH_S = 60.0
 # Why a task has no result: it was lost with a worker, or it killed too many workers.
 _LOST, _KILLED = object(), object()
-# The number, in keys, of the first attempt at a log on its own.
-_ALONE = 1000
+# How often a log is tried whose results are lost.
+_ATTEMPTS = 5
 
 
 class ClusterPasses:
@@ -79,8 +79,8 @@ class ClusterPasses:
         call = uuid.uuid4().hex[:8]
         shipped = self._client.submit(_itself, plan, key=f"taupi-plan-{plan.fingerprint}-{call}", pure=False)
 
-        def submitted(k: int, attempt: int) -> Any:
-            # The key describes what is computed, so that a lost task is repeated under the same key.
+        def submitted(k: int, attempt: str) -> Any:
+            # The key describes what is computed: the scheduler repeats a task under the same key, and we under another.
             key = f"taupi-piece-{plan.fingerprint}-{identities[k]}-{k}-{call}-{attempt}"
             return self._client.submit(piece_task, on_workers(self.logs[k]), shipped, key=key)
 
@@ -95,34 +95,36 @@ class ClusterPasses:
         with counted("logs", len(missing)) as count:
             # A worker that died may have had other logs as well, which are not to blame: now each log runs on its own.
             for k in self._kept(missing, submitted, keep):
-                if self._kept([k], submitted, keep, first=_ALONE):
+                if self._kept([k], submitted, keep, name="alone"):
                     keep(k, _deadly(log_name(self.logs[k])))
         return [results[k] for k in range(len(self.logs))]
 
     def _kept(
         self,
         logs: Sequence[int],
-        submitted: Callable[[int, int], Any],
+        submitted: Callable[[int, str], Any],
         keep: Callable[[int, Piece | TaupiError], object],
-        first: int = 0,
+        name: str = "",
     ) -> list[int]:
         """Pass the outcome of each log's task to `keep` as it arrives; return the logs whose workers died too often.
 
-        `submitted` starts the task of a log, with the number of the attempt in its key; attempts are counted from `first`.
+        `submitted` starts the task of a log; attempts have a `name` and a number.
         """
         from dask.distributed import as_completed
 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # logs in memory are large, and have to be sent
-            futures = {submitted(k, first): (k, first) for k in logs}
+            futures = {submitted(k, f"{name}1"): (k, 1) for k in logs}
         completed, killed = as_completed(list(futures)), list[int]()
         try:
             for future in completed:
                 k, attempt = futures.pop(future)
                 outcome = _outcome(future)
                 future.release()
-                if outcome is _LOST:
-                    again = submitted(k, attempt + 1)
+                if outcome is _LOST and attempt == _ATTEMPTS:
+                    keep(k, _unreachable(log_name(self.logs[k])))
+                elif outcome is _LOST:
+                    again = submitted(k, f"{name}{attempt + 1}")
                     futures[again] = k, attempt + 1
                     completed.add(again)
                 elif outcome is _KILLED:
@@ -154,12 +156,13 @@ def _outcome(future: Any) -> Any:
     A result that does not arrive is lost: the worker that had it died before it was fetched, and no other worker computes it.
     """
     from dask.distributed import CancelledError, KilledWorker
+    from dask.distributed import TimeoutError as FetchTimeoutError  # not the built-in one before Python 3.11
 
     try:
         return future.result(timeout=_FETCH_S)
     except TaupiError as error:
         return error
-    except TimeoutError:
+    except (FetchTimeoutError, TimeoutError):
         return _LOST
     except KilledWorker:
         return _KILLED
@@ -171,6 +174,13 @@ def _deadly(name: str) -> TaupiError:
     return TaupiError(
         f"{name}: every worker that was given this log died.",
         remedy="Give workers more memory, or look at the log alone: taupi identify ... on one machine.",
+    )
+
+
+def _unreachable(name: str) -> TaupiError:
+    return TaupiError(
+        f"{name}: its result did not arrive from any of {_ATTEMPTS} workers within {_FETCH_S:g} s.",
+        remedy="Look at the network between the workers and this process, and start again; finished logs are kept.",
     )
 
 
