@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import FRICTION, problem_of, real_truth, states
+from runs_of_arms import recorded
 
 import taupi as tp
 from taupi.identification.friction.dry_friction import friction_plan
@@ -111,7 +112,7 @@ def test_standard_errors_are_those_of_the_definition():
     assert (freedom > 1).all() and (freedom < len({f.stretch for f in problem.pieces})).all()
 
 
-def test_packed_factors_are_the_same_bits_and_are_used_for_many_logs():
+def test_packed_factors_are_the_same_numbers():
     rng = np.random.default_rng(0)
     upper = np.zeros((4, 6))
     upper[:, [0, 2, 3, 5]] = np.triu(rng.normal(size=(4, 4)))
@@ -125,6 +126,21 @@ def test_packed_factors_are_the_same_bits_and_are_used_for_many_logs():
         assert (moved.file, moved.joint, moved.rows, moved.total, moved.stretch, moved.share) == (8, 1, 7, 1.5, 2, 0.5)
     (alone,) = merge_stretches([JointFactor(3, 1, upper, 7, 1.5, 0, 0.5).packed()])
     assert alone.is_packed and alone.stretch == -1  # and not in memory twice
+    plain = [JointFactor(3, 1, rng.normal(size=(5, 6)), 7, 1.5, k, 0.5) for k in range(2)]
+    (joined,), (packed,) = merge_stretches(plain), merge_stretches([f.packed() for f in plain])
+    assert packed.is_packed and not joined.is_packed and np.array_equal(packed.r, joined.r)
+
+
+def test_very_many_logs_are_packed_and_give_the_same_fit(monkeypatch):
+    from taupi.identification.rows import pieces
+
+    logs, options = [recorded(k) for k in range(3)], {"terms": ("viscous", "coulomb"), "cutoff_hz": 10}
+    few = tp.identify(tp.load("elbow2r"), logs, **options)
+    monkeypatch.setattr(pieces, "_MANY", 2)
+    many = tp.identify(tp.load("elbow2r"), logs, **options)
+    assert np.array_equal(few.values, many.values) and np.array_equal(few.covariance, many.covariance)
+    problem = tp.estimators.build_problem(tp.load("elbow2r"), logs, **options)
+    assert all(f.is_packed for f in problem.factors)
 
 
 def test_factors_of_very_many_logs_are_stacked_in_parts(monkeypatch):

@@ -1,6 +1,7 @@
 """Fleets: links that arms share, friction of their own, arms with a fault, and arms that do not belong."""
 
 import json
+import pickle
 import re
 
 import numpy as np
@@ -42,6 +43,12 @@ def logs():
 @pytest.fixture(scope="module")
 def fleet(logs):
     return tp.identify_fleet(tp.load("elbow2r"), logs, **SETTINGS)
+
+
+def test_a_fleet_can_be_sent_to_another_process(fleet):
+    other = pickle.loads(pickle.dumps(fleet))
+    assert list(other) == list(fleet) and repr(other) == repr(fleet)
+    assert all(np.array_equal(other[arm].values, fleet[arm].values) for arm in fleet)
 
 
 def test_eliminating_own_parameters_is_least_squares_of_all_at_once():

@@ -34,6 +34,18 @@ def test_the_fit_of_pieces_is_that_of_the_logs(fit, tmp_path):
     assert [log.rate_hz for log in later.logs] == [log.rate_hz for log in at_once.logs]
 
 
+def test_pieces_of_very_many_logs_are_packed_and_have_fewer_stretches(fit, tmp_path, monkeypatch):
+    paths = compressed(fit, tmp_path, 3)
+    few = tp.identify_pieces(fit, paths, "wls")
+    monkeypatch.setattr("taupi.identification.rows.pieces._MANY", 2)
+    packed = tp.identify_pieces(fit, paths, "wls")
+    assert np.array_equal(packed.values, few.values) and np.array_equal(packed.covariance, few.covariance)
+    monkeypatch.setattr("taupi.identification.piecewise.most_stretches", lambda logs: 1)
+    joined = tp.identify_pieces(fit, paths, "wls")
+    assert np.allclose(joined.values, few.values, rtol=1e-9, atol=1e-12)
+    assert joined.relative == pytest.approx(few.relative, rel=1e-12)
+
+
 def test_friction_that_depends_on_load_has_that_of_the_earlier_fit(tmp_path):
     fit = tp.identify(arm(), [recorded(k) for k in range(2)], **SETTINGS)
     tp.write_fit(fit, tmp_path / "fit.json")

@@ -77,6 +77,9 @@ class ArmFits(Mapping[str, Fit]):
     def __contains__(self, arm: object) -> bool:
         return arm in self._places
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (dict(self),)  # another process gets all fits
+
 
 @dataclass(frozen=True, eq=False)
 class Fleet(Mapping[str, Fit]):

@@ -190,7 +190,7 @@ def _parse(file: Path) -> Any:
     expected = f"a fit of taupi, {SCHEMA}"
     data = read_bytes(file, expected, budget().data_bytes, "Write one with taupi.write_fit or `taupi identify`.")
     if data.count(b"[") + data.count(b"{") > budget().nodes:
-        raise TaupiError(f"{printable(file)} is not JSON of a fit: its lists are nested too deeply.")
+        raise TaupiError(f"{printable(file)} is not JSON of a fit: it has more lists than a fit has.")
     return parse_json(data, printable(file), expected)
 
 

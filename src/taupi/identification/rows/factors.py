@@ -214,13 +214,17 @@ def merge_stretches(pieces: Iterable[JointFactor]) -> list[JointFactor]:
 
 
 def join_stretches(group: Sequence[JointFactor], stretch: int = -1) -> JointFactor:
-    """Return one factor, that of this `stretch`, from several of one joint in one file; a single factor is not copied."""
+    """Return one factor, that of this `stretch`, from several of one joint in one file; packed if one of them is.
+
+    A single factor is not copied.
+    """
     first, rows = group[0], np.vstack([f.r for f in group])
     r = triangle(rows)
     if len(group) == 1 and r is rows:
         return first.at(first.file, stretch)
     counts = sum(f.rows for f in group), sum(f.total for f in group)
-    return JointFactor(first.file, first.joint, r, *counts, stretch, first.share)
+    joined = JointFactor(first.file, first.joint, r, *counts, stretch, first.share)
+    return joined.packed() if any(f.is_packed for f in group) else joined
 
 
 def stack_factors(factors: Iterable[JointFactor], weights: Mapping[tuple[int, int], float] | None = None) -> np.ndarray:

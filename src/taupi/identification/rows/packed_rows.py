@@ -40,7 +40,7 @@ class PackedRows:
 
     @property
     def rows(self) -> np.ndarray:
-        """The rows (k, b), every bit as they were."""
+        """The rows (k, b), equal to what they were."""
         width = int(self.columns.sum())
         if self.is_upper:
             dense = np.zeros((self.count, width))

@@ -35,7 +35,8 @@ class PieceData(TypedDict):
 
 def write_piece(piece: Piece, stream: BinaryIO, facts: dict[str, Any]) -> None:
     """Write a piece; `facts` are kept with it, such as the fingerprint of its plan."""
-    factors, width = piece.factors, max((f.r.shape[1] for f in piece.factors), default=0)
+    factors = [f.unpacked() for f in piece.factors]
+    width = max((f.r.shape[1] for f in factors), default=0)
     joints = sorted({f.joint for f in factors})
     used = np.zeros((len(joints), width), dtype=bool)  # the other columns of a joint are zero
     for f in factors:
