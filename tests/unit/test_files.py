@@ -10,6 +10,7 @@ import pytest
 
 from taupi.errors import TaupiError
 from taupi.files import refuse_to_replace, write_file, write_folder, write_private, write_text, write_texts
+from taupi.program import disk_cache
 from taupi.program.targets.simd import machine_code
 
 NAMES = ("a.txt", "b.txt")
@@ -201,6 +202,17 @@ def test_without_a_home_nothing_is_cached(monkeypatch, environment):
     monkeypatch.setenv("HOME", "/home/someone")
     monkeypatch.setenv("XDG_CACHE_HOME", "")
     assert str(machine_code.folder()).startswith("/home/someone/.cache/taupi/")
+
+
+def test_what_was_stored_long_ago_is_removed(tmp_path):
+    place = tmp_path / "objects"
+    disk_cache.store(place / "first.o", b"x")
+    for name, days in (("old.o", 91), ("old.program", 91), ("young.o", 89), ("old.txt", 91)):
+        (place / name).write_bytes(b"x")
+        os.utime(place / name, (time.time() - days * 86400,) * 2)
+    disk_cache._remove_old.cache_clear()
+    disk_cache.store(place / "second.o", b"y")
+    assert {p.name for p in place.iterdir()} == {"first.o", "second.o", "young.o", "old.txt"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes are POSIX")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
+import time
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from taupi.errors import TaupiError
@@ -15,6 +17,8 @@ from taupi.input_files import open_regular
 # To be changed whenever the format of the stored files changes.
 _VERSION = 2
 _DIGEST = 32
+# Files that were written longer ago are removed: their source may have changed since, and otherwise they are soon made again.
+_KEPT_DAYS = 90
 
 
 def folder() -> Path | None:
@@ -55,6 +59,17 @@ def store(file: Path | None, content: bytes) -> None:
         return
     with suppress(OSError):
         write_private(file, _digest(file, content) + content)
+        _remove_old(file.parent)
+
+
+@cache
+def _remove_old(place: Path) -> None:
+    """Remove what was stored long ago; once per process is enough."""
+    oldest = time.time() - _KEPT_DAYS * 24 * 3600
+    for file in place.iterdir():
+        with suppress(OSError):  # another process may remove it, too
+            if file.suffix in (".o", ".program") and file.stat().st_mtime < oldest:
+                file.unlink()
 
 
 def _digest(file: Path, content: bytes) -> bytes:
