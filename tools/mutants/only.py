@@ -18,6 +18,11 @@ MEMORY_BYTES = 12 * 2**30  # of address space: a mutated loop that allocates for
 
 def pytest_configure() -> None:
     """Limit the memory."""
+    limit_memory()
+
+
+def limit_memory() -> None:
+    """Limit the memory of this process and of those that it starts."""
     with contextlib.suppress(ImportError, OSError, ValueError):  # not on every system
         import resource
 

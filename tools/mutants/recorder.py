@@ -22,6 +22,8 @@ from typing import Any
 import coverage
 import pytest
 
+from mutants.only import limit_memory
+
 FOLDER = "MUTANTS_RECORD"
 TEST, FIXTURE, IMPORT = "test", "fixture", "import"
 
@@ -32,7 +34,8 @@ def context(kind: str, name: str) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Record here, unless workers do it."""
+    """Record here, unless workers do it. A test that cannot live with a trial's memory, such as a browser's, is left out."""
+    limit_memory()
     is_worker = hasattr(config, "workerinput")
     if is_worker or not config.getoption("numprocesses", None):
         worker = config.workerinput["workerid"] if is_worker else "main"
