@@ -16,6 +16,9 @@ from taupi.dynamics.types import Formula
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 
+# A sine or cosine below this is that of a multiple of a right angle, and 0.
+_ROUNDING = 1e-12
+
 
 def bound_formulas(robot: Robot, range: RangeLike = None) -> dict[str, Formula]:
     """Return bounds of `robot` as SymPy formulas of its symbols, by the names used in `taupi.bounds` (equations.md, D20).
@@ -115,12 +118,12 @@ class _Formulas:
             low, high = low + ends[0], high + ends[1]
         shift = math.pi / 2 if isinstance(base, self.sympy.sin) else 0.0  # sin x = cos(x - pi/2)
         low, high = low - shift, high - shift
-        slack = 1e-12
-        top = math.floor((high + slack) / (2 * math.pi)) * 2 * math.pi >= low - slack
-        bottom = math.floor((high - math.pi + slack) / (2 * math.pi)) * 2 * math.pi + math.pi >= low - slack
+        # Where rounding hides a turning point just beyond an end, the cosine of that end is 1 or -1 all the same.
+        top = math.floor(high / (2 * math.pi)) * 2 * math.pi >= low
+        bottom = math.floor((high - math.pi) / (2 * math.pi)) * 2 * math.pi + math.pi >= low
         sides = (math.cos(low), math.cos(high))
         least, largest = -1.0 if bottom else min(sides), 1.0 if top else max(sides)
-        return (0.0 if abs(least) < slack else least), (0.0 if abs(largest) < slack else largest)
+        return (0.0 if abs(least) < _ROUNDING else least), (0.0 if abs(largest) < _ROUNDING else largest)
 
     def _largest(self, candidates: Sequence[Formula]) -> Formula:
         """Return the largest of some sums of positive terms: those that another one exceeds term by term are left out."""

@@ -181,7 +181,7 @@ class Trial:
         limits = getattr(self.plant, "torque_limits", None)
         if limits is None or not len(self.run):
             return []
-        share = (np.abs(self.run.tau_command) > limits * (1 + 1e-12)).mean(axis=0)
+        share = (np.abs(self.run.tau_command) > limits).mean(axis=0)
         cut = [f"{n} {part:.0%} of the time" for n, part in zip(self.run.names, share, strict=True) if part]
         return [f"The torque is cut at its limit: {', '.join(cut)}. Use lower gains or a slower motion."] if cut else []
 

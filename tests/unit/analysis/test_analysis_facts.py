@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from taupi.analysis.bound_results import Bound, Growth
+from taupi.analysis.bounding.norms import ROUNDING, slack
 from taupi.analysis.bounding.taylor_expansion import FLAT, Expansion
 
 
@@ -34,3 +35,10 @@ def test_second_derivatives_are_used_up_to_seven_variables(variables, order):
     wide, narrow = (function.local(centre - w, centre + w) for w in (1e-2, 5e-3))
     assert wide.rest[0, 0] / narrow.rest[0, 0] == pytest.approx(order, rel=0.02)
     assert bool(np.any(wide.slopes)) == (variables <= FLAT)
+
+
+def test_rounding_errors_grow_with_the_size_of_values_whatever_their_sign():
+    f, slopes, rest = np.array([[3.0, 4.0]]), np.array([[[0.5, 0.25], [0.1, 0.1]]]), np.array([[0.2, 0.3]])
+    expected = ROUNDING * 3 * 4.5
+    for a, b in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
+        assert slack(a * f, b * slopes, rest) == pytest.approx(expected)

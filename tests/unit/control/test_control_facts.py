@@ -144,3 +144,15 @@ def test_damping_of_elastic_joints_is_held_below_what_a_light_motor_bears():
     )
     assert np.all(light[1] < heavy[1])
     np.testing.assert_allclose(light[1] / 1e-4, 400.0, rtol=0.05)
+
+
+def test_a_task_is_followed_with_the_friction_of_the_joints():
+    """With right parameters and no error, the torque is that of the motion, friction included."""
+    arm = ARM.with_friction(viscous=[0.7, 0.4])
+    law = tp.laws.OperationalSlotineLi(arm, task="xy", K=50.0, terms=("viscous",))
+    q, qd, qdd = np.array([0.3, 0.8]), np.array([0.5, -0.4]), np.array([1.0, 2.0])
+    path = tp.operational.task_coordinates(arm, task="xy")
+    h = 1e-4
+    before, now, after = (path(q + k * h * qd + (k * h) ** 2 / 2 * qdd) for k in (-1, 0, 1))
+    tau, _ = law.step(law.init(), q, qd, now, (after - before) / (2 * h), (after - 2 * now + before) / h**2, dt=0.001)
+    np.testing.assert_allclose(tau, tp.inverse_dynamics(arm, terms=("viscous",))(q, qd, qdd), rtol=1e-5)

@@ -3,12 +3,16 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 from excite import motion
 
 import taupi as tp
 from taupi.identification import weighting
 from taupi.identification.estimators.output_error import _statistics
+from taupi.identification.fleet.drift import random_walk
 from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.gains.gain_estimate import GainEstimate
+from taupi.identification.hidden_links.motor_log import drive_of
 from taupi.identification.hidden_links.solver import Solver
 from taupi.identification.physical.least_squares import _moved_inside
 from taupi.identification.physical.standard_parameters import Consistency
@@ -17,6 +21,7 @@ from taupi.identification.rows.row_maker import Filter, RowMaker
 from taupi.identification.rows.samples import Samples
 from taupi.identification.tuning.friction_shape import _least_residual, default_shapes
 from taupi.identification.tuning.model_bandwidth import bandwidths_of
+from taupi.identification.tuning.timing import _coefficient
 
 
 def test_real_bodies_are_said_to_be_so_and_how_far_they_are():
@@ -107,3 +112,38 @@ def test_velocities_and_accelerations_of_rows_are_not_filtered():
     rows = list(maker.rows(iter([samples]), Filter(100.0, 2.0)))
     assert np.array_equal(np.concatenate([r.qd for r in rows]), qd[50:-50])
     assert np.array_equal(np.concatenate([r.qdd for r in rows]), qdd[50:-50])
+
+
+@pytest.mark.parametrize("level", [0, 1, 2, -0.5, "most", True])
+def test_a_level_of_confidence_is_a_share(level):
+    with pytest.raises(tp.TaupiError, match="level is"):
+        GainEstimate.intervals(SimpleNamespace(stderr=np.ones(2), values=np.ones(2)), level)
+
+
+def test_a_walk_of_exact_values_is_those_values():
+    """The likelihoods of two steps differ by more than a double holds: their shares are still numbers."""
+    t, y = np.arange(60.0), np.tile([0.0, 1.0], 30)
+    x, variance, step = random_walk(t, y, np.full(60, 1e-8))
+    assert np.allclose(x, y, atol=1e-3) and np.isfinite(variance).all() and 0.5 < step < 2
+
+
+def test_motors_are_known_between_their_samples():
+    """The grid of the simulation begins at each sample and has `steps` steps between two."""
+    t = np.arange(101) / 100
+    log = tp.Log(t, np.sin(np.outer(t, [3.0, 4.0])), tau=np.cos(np.outer(t, [3.0, 4.0])))
+    drive = drive_of(SimpleNamespace(steps=lambda x, q, rate: 5), np.zeros(1), log, log, 10.0)
+    assert drive.steps == 5 and drive.h == pytest.approx(0.002)
+    assert np.allclose(drive.motors[:: 2 * 5, :2], log.q, atol=1e-12)
+    assert np.allclose(drive.motors[1001 // 2, :2], np.sin([1.5, 2.0]), atol=1e-6)
+
+
+def test_the_error_of_a_coefficient_is_its_scatter():
+    """Ordinary least squares on filtered rows, with white noise before the filter."""
+    rng = np.random.default_rng(5)
+    row_filter = Filter(100.0, 10.0)
+    columns, own = rng.normal(size=(600, 2)).cumsum(axis=0), rng.normal(size=600).cumsum()
+    found = np.array(
+        [_coefficient(columns, own, 2 * own + columns[:, 0] + rng.normal(size=600), row_filter) for _ in range(200)]
+    )
+    assert found[:, 0].mean() == pytest.approx(2.0, abs=0.01)
+    assert found[:, 1].mean() == pytest.approx(found[:, 0].std(), rel=0.2)

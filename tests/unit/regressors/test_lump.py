@@ -204,3 +204,16 @@ def test_the_known_part_over_a_denominator():
     )
     lumped = tp.lump(program, unknown=["a", "b"])
     assert str(lumped.known.explicit()) == "y = 5*x**2" and "and a known part" in repr(lumped)
+
+
+def test_functions_of_unknowns_are_parameters():
+    constants = tp.program.Constants()
+    a, b = constants("a", None, named=True), constants("b", None, named=True)
+    body = lambda x: x * cs.sin(a) + x * x * cs.cos(a + b) * b + cs.sin(b)  # noqa: E731
+    program = tp.program.trace("f", body, [tp.program.Port("x")], [tp.program.Port("y")], constants)
+    lumped = tp.lump(program, unknown=["a", "b"])
+    assert lumped.count == 3
+    bound = {"a": 0.4, "b": 1.3}
+    theta = np.array([float(e.subs(bound)) for e in lumped.expressions])
+    for x in (-0.7, 1.9):
+        assert abs(lumped.known(x) + lumped.regressor(x) @ theta - program.bind(**bound)(x)) < 1e-13

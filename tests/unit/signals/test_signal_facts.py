@@ -5,8 +5,11 @@ import pytest
 
 import taupi as tp
 from taupi.signals.checking.check import _beyond
+from taupi.signals.checking.rules import disagreement
+from taupi.signals.filtering.delay import without_delays
 from taupi.signals.filtering.derivatives import central
 from taupi.signals.filtering.motion_spectrum import motion_band, spectrum_of
+from taupi.signals.filtering.periodic import fourier
 
 
 def test_how_far_a_signal_is_beyond_its_limits():
@@ -67,3 +70,40 @@ def test_what_a_log_says_of_its_base_cannot_be_written_to():
     for array in (base.w, base.a, base.wd, log.contact["foot"], log.wrench["foot"]):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1
+
+
+def test_a_missing_position_does_not_hide_that_a_velocity_agrees():
+    t = np.arange(400) / 100
+    x, xd = np.sin(3 * t)[:, None], 3 * np.cos(3 * t)[:, None]
+    for k, signal in enumerate((x, xd)):
+        spoilt = signal.copy()
+        spoilt[200] = np.nan
+        error, slope = disagreement(t, *((spoilt, xd) if k == 0 else (x, spoilt)))
+        assert error[0] < 0.01 and slope[0] == pytest.approx(1.0, abs=0.01)
+
+
+def test_a_signal_that_came_early_is_turned_about_its_ends():
+    """q = t^2, moved by one sample and a half either way: before the first sample it is -t^2, after the last one alike."""
+    t = np.arange(50) / 10
+    for delay in (0.15, -0.15):
+        moved = without_delays(tp.Log(t, (t**2)[:, None]), {"q": delay}).q[:, 0]
+        at, end = t + delay, t[-1]
+        expected = np.where(at < 0, -(at**2), np.where(at > end, 2 * end**2 - (2 * end - at) ** 2, at**2))
+        np.testing.assert_allclose(moved, expected, atol=1e-12)
+
+
+def test_harmonics_stay_below_four_fifths_of_half_the_rate():
+    t = np.arange(100) / 10
+    x = np.sin(2 * np.pi * 4 * t)
+    np.testing.assert_allclose(fourier(x, 10, 1.0, harmonics=4)[0], x, atol=1e-9)
+    with pytest.raises(tp.TaupiError, match="expected 1 to 4 for 100 samples"):
+        fourier(x, 10, 1.0, harmonics=5)
+
+
+def test_one_period_is_enough_for_a_series():
+    t = np.arange(50) / 10
+    np.testing.assert_allclose(
+        fourier(np.cos(2 * np.pi * t / 5), 10, 5.0, harmonics=1)[0], np.cos(2 * np.pi * t / 5), atol=1e-9
+    )
+    with pytest.raises(tp.TaupiError, match="at least one period"):
+        fourier(np.cos(t[:-1]), 10, 5.0, harmonics=1)

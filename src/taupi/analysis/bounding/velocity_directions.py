@@ -38,7 +38,7 @@ class Directions:
 
     def velocities(self, z: np.ndarray) -> np.ndarray:
         """Return v at one point."""
-        return np.array([float(c) for c in cs.DM(cs.vertcat(*self.velocity(cs.DM(z)))).full().ravel()])
+        return np.array([float(c) for c in self.velocity(cs.DM(z))])
 
 
 def _simplex(n: int, seed: int) -> Directions:

@@ -92,7 +92,6 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
 
     @cached_property
     def _rows(self) -> int:
-        self.choice()
         return checked_task(self.robot, self.task, self.frame)
 
     def _default_damping(self) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Contacts: thresholds from tails, pushes in simulation (when, where, how hard), with and without friction that follows."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -264,3 +265,21 @@ def test_refusals():
     with pytest.raises(tp.TaupiError, match="joints"):
         observer.calibrated(tp.Log([0.0, 1.0], np.zeros((2, 2)), tau=np.zeros((2, 2))))
     assert Thresholds.__doc__
+
+
+def test_the_upper_limit_of_a_rate_is_that_of_poisson():
+    """95 % limits of the mean of a Poisson variable after 0, 1 and 5 events: 2.996, 4.744 and 10.513 (any table)."""
+    one = Thresholds(("a",), np.zeros((1, 2)), np.ones((1, 2)), np.ones(1), Calibration(), hours=2.0)
+    for alarms, limit in ((0, 2.996), (1, 4.744), (5, 10.513)):
+        seen, most = dataclasses.replace(one, alarms=alarms).alarms_per_hour
+        assert seen == alarms / 2 and most == pytest.approx(limit / 2, rel=1e-3)
+
+
+def test_the_outermost_joint_that_is_above_its_threshold_is_named():
+    """Shares of 1.5 and 0.9 on the two outer joints of three: the middle one felt it."""
+    arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
+    detector = SimpleNamespace(robot=arm, _at_threshold=lambda log, row: np.ones(3))
+    log = tp.Log(np.arange(5) / 100, np.tile([0.1, 0.2, 0.3], (5, 1)))
+    level = np.tile([3.0, 1.5, 0.9], (5, 1))
+    contact = ContactDetector._contact(detector, log, level.copy(), level, np.arange(1, 3))
+    assert contact.joint == arm.joint_names[1] and contact.level == 3.0

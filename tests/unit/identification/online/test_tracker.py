@@ -148,3 +148,25 @@ def test_refusals():
         tp.momentum_observer(fit, terms=("viscous",))
     prepared = tp.prepare(friction_log(2), cutoff_hz=15)
     assert fit.track(prepared).relative < 0.1  # it is prepared once more, as for validation
+
+
+def test_what_an_observer_lags_behind_friction_lags_alike():
+    """x' = K (input - x) by the implicit rule: after one step x + K dt / (1 + K dt) (input - x), in the end the input."""
+    filtering = FrictionFilter(np.ones((2, 3)), np.full(2, 0.1), cutoff_hz=5.0)
+    symbols = [cs.SX.sym(name, size) for name, size in (("r", 2), ("s", 2), ("qd", 2), ("state", 4 + 18))]
+    step = cs.Function("step", symbols, filtering.follow(*symbols, cs.SX(0.01), 30.0))
+    s, qd, first = np.array([0.3, -0.8]), np.array([0.5, 1.5]), np.array([2.0, 1.0, -1.0, 0.4])
+    state = np.concatenate([first, filtering.start()])
+    states = []
+    for _ in range(200):
+        _, state = (np.asarray(x).ravel() for x in step(np.zeros(2), s, qd, state))
+        states.append(state[:4])
+    share = 0.3 / 1.3
+    np.testing.assert_allclose(states[0], first + share * (np.concatenate([qd, s]) - first), rtol=1e-12)
+    np.testing.assert_allclose(states[-1], np.concatenate([qd, s]), rtol=1e-12)
+
+
+def test_an_observer_learns_friction_from_sliding_joints_alone():
+    observer, tracker = tp.momentum_observer(friction_fit(), tracker=True), friction_fit().tracker()
+    assert observer.tracker.least_s > 0 and observer.tracker.clip is not None
+    assert tracker.filter.least_s < 0 and tracker.filter.clip is None
