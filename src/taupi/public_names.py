@@ -49,7 +49,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.read": "read_log, write_log",
         "taupi.signals.checking.check": "check_log",
         "taupi.signals.checking.clean": "clean_log",
-        "taupi.signals.filtering.prepare": "prepare",
+        "taupi.signals.prepare": "prepare",
         # Identification.
         "taupi.identification.identify": "identify",
         "taupi.identification.fleet.identify_fleet": "identify_fleet",
@@ -169,7 +169,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.checking.check": "check_log",
         "taupi.signals.checking.clean": "clean_log",
         "taupi.signals.mapping.suggestion": "suggest_mapping",
-        "taupi.signals.filtering.prepare": "prepare_blocks",
+        "taupi.signals.prepare": "prepare_blocks",
         "taupi.signals.filtering.filters": "butterworth, parallel_filter, choose_cutoff",
         "taupi.signals.filtering.periodic": "find_period, average_periods",
         "taupi.signals.filtering.delay": "estimate_delay, remove_delay",

@@ -13,8 +13,8 @@ import numpy as np
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, ordinal, shown, unknown
 from taupi.signals.base_motion import BaseMotion, checked_base, checked_contacts, checked_wrenches
-from taupi.signals.checking.stretches import Stretches, gap_rows
 from taupi.signals.known_torque import check_known_torque
+from taupi.signals.stretches import Stretches, gap_rows
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

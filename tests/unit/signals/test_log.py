@@ -5,8 +5,8 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.checking.stretches import Stretches
 from taupi.signals.log import SIGNALS, LogSource
+from taupi.signals.stretches import Stretches
 
 
 def made(rows=50, n=3, seed=0, **more):

@@ -15,8 +15,8 @@ from taupi.signals.checking.implausible import refuse_silence
 from taupi.signals.checking.standstill import trim_standstill
 from taupi.signals.filtering.delay import without_delays
 from taupi.signals.filtering.filters import butterworth, choose_cutoff, edge_rows
-from taupi.signals.filtering.prepare import prepare
 from taupi.signals.log import Log
+from taupi.signals.prepare import prepare
 
 # Positions are filtered at this many times the cutoff, for their derivatives; the torques compared are filtered at the cutoff.
 _WIDER = 4.0

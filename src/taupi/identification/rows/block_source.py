@@ -20,7 +20,6 @@ from taupi.signals.checking.implausible import (
     refuse_slow,
 )
 from taupi.signals.checking.standstill import MotionRows, motion_rows
-from taupi.signals.checking.stretches import median_step
 from taupi.signals.filtering.smoothing import LOCAL_DERIVATIVES
 from taupi.signals.formats import FORMATS
 from taupi.signals.formats.sources import file_name, size_of, source_of
@@ -28,6 +27,7 @@ from taupi.signals.log import Log
 from taupi.signals.log_part import asked_part, concatenate_logs
 from taupi.signals.read import LogLike, PathLike, block_reader, read_log
 from taupi.signals.reading import Streaming
+from taupi.signals.stretches import median_step
 
 # Larger files (in bytes) are streamed if their format allows it: about 300 000 samples of a 7-joint arm.
 STREAMED_BYTES = 64 << 20

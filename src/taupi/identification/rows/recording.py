@@ -19,10 +19,10 @@ from taupi.identification.rows.samples import one_way, samples_of
 from taupi.signals.checking.standstill import MotionRows
 from taupi.signals.filtering.delay import Delays, added_delays
 from taupi.signals.filtering.filters import Cutoff, choose_cutoff, edge_rows, noise_bandwidth_hz
-from taupi.signals.filtering.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
 from taupi.signals.filtering.smoothing import LOCAL_DERIVATIVES
 from taupi.signals.log import Log
 from taupi.signals.log_part import concatenate_logs
+from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
 
 # Samples of a log in memory that are passed on at once.
 _CHUNK = 50_000

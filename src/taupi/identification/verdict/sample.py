@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.identification.rows.recording import SEEN, Recording
-from taupi.signals.filtering.prepare import PER_PERIOD
 from taupi.signals.log import Log
+from taupi.signals.prepare import PER_PERIOD
 
 # Rows of a trial, over all logs: with ten rows per period of the cutoff, 120 periods.
 ROWS = 1200

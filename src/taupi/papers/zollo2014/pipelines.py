@@ -22,8 +22,8 @@ from taupi.identification.results.error_measures import relative_errors
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
 from taupi.papers.study import Picture
-from taupi.signals.filtering.prepare import prepare
 from taupi.signals.log import Log
+from taupi.signals.prepare import prepare
 from taupi.simulation.run import Run
 
 COUNT = 2 * np.pi / 1250000  # rad: a step of the document's encoders

@@ -10,9 +10,9 @@ import numpy as np
 from taupi.errors import Argument, Part, Spelling, TaupiError, shown
 from taupi.model.robot import Robot
 from taupi.signals.checking import rules
-from taupi.signals.checking.stretches import Stretches, mean_step
 from taupi.signals.log import Log
 from taupi.signals.log_text import summary
+from taupi.signals.stretches import Stretches, mean_step
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from taupi.checks import positive
 from taupi.errors import Argument, InPython, TaupiError, shown
 from taupi.settings import takes
 from taupi.signals.checking import rules
-from taupi.signals.checking.stretches import Stretches, mean_step, median_step
 from taupi.signals.filtering.smoothing import Gaps
 from taupi.signals.log import Log
+from taupi.signals.stretches import Stretches, mean_step, median_step
 
 # Gaps of up to this many steps are filled by interpolation.
 SHORT_GAP = 10

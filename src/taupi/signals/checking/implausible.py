@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from taupi.errors import Argument, InPython, TaupiError
-from taupi.signals.checking.stretches import median_step
 from taupi.signals.log import Log
+from taupi.signals.stretches import median_step
 
 # No robot has a position, velocity or torque beyond this (SI units): it is how a driver marks missing data, or damage.
 ABSURD = 1e9

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taupi.errors import Argument, InPython, Part
-from taupi.signals.checking.stretches import GAP, Stretches, median_step
+from taupi.signals.stretches import GAP, Stretches, median_step
 
 if TYPE_CHECKING:
     from taupi.signals.log import Log

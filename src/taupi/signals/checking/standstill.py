@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.signals.checking.rules import STILL, displacement, still_rows, still_window
-from taupi.signals.checking.stretches import Stretches
 from taupi.signals.filtering.filters import overlapping_pieces
 from taupi.signals.log import Log
+from taupi.signals.stretches import Stretches
 
 # A joint has begun its motion once it is farther from its first position than this share of its range; the end likewise.
 _AWAY = 0.02

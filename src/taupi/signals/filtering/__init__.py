@@ -1,1 +1,1 @@
-"""Filters, derivatives, delays and periods: from a recorded log to signals that a regressor can use."""
+"""Filters, derivatives, delays and periods of sampled signals."""

@@ -13,12 +13,12 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.robot import Robot
-from taupi.signals.checking.stretches import median_step
 from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
 from taupi.signals.mapping.columns import Channel, Columns, Motor, one_per_joint, recorded_joints, recorded_units
 from taupi.signals.mapping.floating_columns import floating_fields, recognised, written_columns
 from taupi.signals.mapping.templates import Pick, gap_in, missing_column, next_of_template, picked_columns
 from taupi.signals.mapping.units import DIMENSION, factor, joint_unit
+from taupi.signals.stretches import median_step
 
 # Parts of its mapping, apart from the signals, that a file written by us states.
 _STORED = ("joints", "rate_hz", "known_torque", "base", "wrench", "contact")
