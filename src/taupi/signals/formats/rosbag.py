@@ -62,7 +62,7 @@ def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     start = int(stamps[0])
     notes.append(f"time counts from the first stamp, {start // 10**9}.{start % 10**9:09d} s")
     arrays = {"time": (stamps - start) * 1e-9, **rows}
-    return Table(arrays, path.name, labels=names, notes=tuple(notes))
+    return Table(arrays, path, labels=names, notes=tuple(notes))
 
 
 def _check_files(path: Source) -> None:
