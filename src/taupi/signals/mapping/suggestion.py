@@ -13,6 +13,7 @@ from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.log import SIGNALS
+from taupi.signals.mapping.columns import recorded_joints
 from taupi.signals.mapping.guess import Header, parse_header
 from taupi.signals.mapping.templates import gap_in
 from taupi.signals.mapping.units import DIMENSION
@@ -105,7 +106,7 @@ def _groups(signal: str, headers: Sequence[Header], widths: Mapping[str, int], r
 
     def likelihood(group: Group) -> tuple[bool, int]:
         count = sum(widths[name] for name in group[0])
-        return (robot is not None and count != robot.n), -count
+        return (robot is not None and count != len(robot.actuated)), -count
 
     return groups if signal == "time" else sorted(groups, key=likelihood)
 
@@ -142,7 +143,7 @@ def _missing(chosen: Mapping[str, Group], robot: Robot | None, reading: Reading)
         sentences.append("only motor positions were recognised: state the gears under [motor].")
     for signal, (names, _) in chosen.items():
         gap = gap_in(names)
-        if gap and (robot is None or len(names) < robot.n):
+        if gap and (robot is None or len(names) < len(robot.actuated)):
             sentences.append(f"{gap} is missing among the columns of {signal}.")
     return sentences
 
@@ -189,7 +190,7 @@ def _introduction(where: str, robot: Robot | None, count: int) -> list[str]:
         '# Each signal may have a unit, gain, sign, offset and delay: {columns = ..., unit = "deg", sign = [1, -1]}.',
         "",
     ]
-    names = list(robot.joint_names) if robot else [f"joint{k + 1}" for k in range(count)]
+    names = list(recorded_joints(robot)) if robot else [f"joint{k + 1}" for k in range(count)]
     return [*lines, f"# joints = {json.dumps(names, ensure_ascii=False)}  # in the order of the columns", ""]
 
 
