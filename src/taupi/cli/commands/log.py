@@ -55,7 +55,8 @@ def log(
     arm = description.load(robot) if robot else None
     if suggest is not None:
         _write_suggestion(file, suggest, arm, reading, force)
-        names = ("log", file, "--columns", suggest, *(("--robot", robot) if robot else ()))
+        names = ("log", file, "--columns", suggest, *(("--robot", robot, *description.words()) if robot else ()))
+        names += ("--format", reading.format) if reading.format else ()
         print(f"wrote {suggest}; next: {shlex.join(['taupi', *map(str, names)])}", file=sys.stderr)
         return
     record = tp.read_log(file, arm, reading=reading)
