@@ -121,7 +121,7 @@ def _template(names: Sequence[str]) -> str | None:
     >>> _template(("q_1_deg", "q_2_deg")), _template(("q_0", "q_2"))
     ('q_{i}_deg', None)
     """
-    for place in re.finditer(r"\d+", names[0]):
+    for place in re.finditer(r"(?<!\d)\d{1,9}(?!\d)", names[0]):
         before, first, behind = names[0][: place.start()], place[0], names[0][place.end() :]
         expected = tuple(f"{before}{int(first) + k}{behind}" for k in range(len(names)))
         if len(names) > 1 and expected == tuple(names) and int(first) in (0, 1) and "{" not in before + behind:
@@ -232,9 +232,16 @@ def _torques(names: Sequence[str], count: int) -> list[str]:
     stems: dict[str, list[str]] = {}
     for name in names:
         stems.setdefault(re.sub(r"\d+", "#", name), []).append(name)
-    templates = [_template(members) for members in stems.values() if len(members) == count]
+    templates = [_template(sorted(members, key=_numbers)) for members in stems.values() if len(members) == count]
     columns = [json.dumps(template, ensure_ascii=False) for template in templates if template is not None]
-    return [f"# tau = {column}  # one per joint: torques? Of currents, current = {column}" for column in columns]
+    return [
+        f"# tau = {column}  # one per joint: torques? If they are currents: current = {column}" for column in columns
+    ]
+
+
+def _numbers(name: str) -> list[tuple[int, str]]:
+    """Return the numbers in the name of a column, however long, so that columns with a common stem are ordered by them."""
+    return [(len(digits), digits) for digits in (word.lstrip("0") for word in re.findall(r"\d+", name))]
 
 
 def _listed(what: str, names: Sequence[str]) -> list[str]:
