@@ -1115,7 +1115,7 @@ def reading_budget(
     Limits that are not given keep their defaults. For commands, and for processes that are started later, set the same limits in
     the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
 
-    Fields of `budget` (`taupi.Budget`), which may also be given as keywords:
+    Fields of `budget` (`taupi.signals.Budget`), which may also be given as keywords:
 
     - `text_bytes` (33554432): Largest robot description, column mapping, or file of limits or capsules.
     - `data_bytes` (67108864): Largest saved fit or mesh.
