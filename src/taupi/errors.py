@@ -74,7 +74,7 @@ class _Message(Exception):  # noqa: N818 - of errors and of warnings
 
     def __init__(self, *parts: Part, remedy: Part | Sequence[Part] = ()) -> None:
         self.parts = tuple(_shortened(part) for part in parts)
-        self.remedy: tuple[Part, ...] = (remedy,) if isinstance(remedy, Part) else tuple(remedy)
+        self.remedy = tuple(_shortened(part) for part in ((remedy,) if isinstance(remedy, Part) else remedy))
         super().__init__(self.spelled(str))
 
     @property

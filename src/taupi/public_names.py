@@ -11,6 +11,7 @@ the namespace of its family.
 import sys
 import warnings
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -168,7 +169,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.signals.read": "read_log, write_log, log_blocks",
         "taupi.signals.checking.check": "check_log",
         "taupi.signals.checking.clean": "clean_log",
-        "taupi.signals.mapping.suggestion": "suggest_mapping",
+        "taupi.signals.suggestion": "suggest_mapping",
         "taupi.signals.prepare": "prepare_blocks",
         "taupi.signals.filtering.filters": "butterworth, parallel_filter, choose_cutoff",
         "taupi.signals.filtering.periodic": "find_period, average_periods",
@@ -306,6 +307,23 @@ def homes(namespace: str) -> dict[str, tuple[str, str]]:
             name, _, public = entry.partition(" as ")
             table[public or name] = (module, name)
     return table
+
+
+@cache
+def _addresses() -> dict[tuple[str, str], str]:
+    """Return how users write each public name, by the module that defines it and the name there: from the top if possible."""
+    spaces = ((space, f"taupi.{space}." if space else "taupi.") for space in reversed(PUBLIC))
+    return {home: f"{prefix}{public}" for space, prefix in spaces for public, home in homes(space).items()}
+
+
+def public_address(kind: type) -> str:
+    """Return how users write a class: by its public name, or else by the module that defines it.
+
+    >>> from taupi.budget import Budget, Clock
+    >>> public_address(Budget), public_address(Clock)
+    ('taupi.signals.Budget', 'taupi.budget.Clock')
+    """
+    return _addresses().get((kind.__module__, kind.__qualname__), f"{kind.__module__}.{kind.__qualname__}")
 
 
 def handed_on(namespace: str, name: str) -> Any:

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, TypeVar
 
 from taupi.checks import Check
 from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.public_names import public_address
 
 T = TypeVar("T")
 S = TypeVar("S", bound="Settings")
@@ -48,7 +49,6 @@ class Settings:
     """
 
     checks: ClassVar[Mapping[str, Check]] = {}
-    namespace: ClassVar[str] = "taupi"  # where users find the class
 
     def __post_init__(self) -> None:
         for name, check in self.checks.items():
@@ -204,7 +204,7 @@ def _settled(name: str, subject: type[Settings] | Changes, settings: Any, fields
     ):  # settings of a base class leave the rest as it is
         settings = kind(**{f: getattr(settings, f) for f in settings.names()})
     if not isinstance(settings, kind):
-        raise TaupiError(Argument(name), f" is {shown(settings)}, expected {kind.namespace}.{kind.__name__}(...).")
+        raise TaupiError(Argument(name), f" is {shown(settings)}, expected {public_address(kind)}(...).")
     if isinstance(subject, Changes):
         return {f: value for f, value in settings.to_dict().items() if f not in subject.without}
     return settings
@@ -249,7 +249,7 @@ def _documented(text: str, subjects: Mapping[str, type[Settings] | Changes]) -> 
     lines = []
     for name, subject in subjects.items():
         kind = _kind(subject)
-        lines += [f"Fields of `{name}` (`{kind.namespace}.{kind.__name__}`), which may also be given as keywords:", ""]
+        lines += [f"Fields of `{name}` (`{public_address(kind)}`), which may also be given as keywords:", ""]
         for f in _fields(subject):
             stays = isinstance(subject, Changes) or _default(f) is None
             default = "" if stays else f" ({_default(f)!r})"

@@ -44,12 +44,12 @@ from taupi.signals.filtering.smoothing import Gaps
 from taupi.signals.filtering.smoothing import Smoothing
 from taupi.signals.log import Log
 from taupi.signals.mapping.columns import ColumnsLike
-from taupi.signals.mapping.suggestion import Suggestion
 from taupi.signals.read import LogLike
 from taupi.signals.read import PathLike
 from taupi.signals.reading import Reading
 from taupi.signals.reading import RowsLike
 from taupi.signals.reading import Streaming
+from taupi.signals.suggestion import Suggestion
 from taupi.simulation.controller import ControllerLike
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.plants.plant import Plant
@@ -1115,7 +1115,7 @@ def reading_budget(
     Limits that are not given keep their defaults. For commands, and for processes that are started later, set the same limits in
     the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
 
-    Fields of `budget` (`taupi.Budget`), which may also be given as keywords:
+    Fields of `budget` (`taupi.signals.Budget`), which may also be given as keywords:
 
     - `text_bytes` (33554432): Largest robot description, column mapping, or file of limits or capsules.
     - `data_bytes` (67108864): Largest saved fit or mesh.

@@ -13,7 +13,7 @@ import pytest
 
 import taupi
 from taupi.errors import MovedWarning, TaupiWarning
-from taupi.public_names import MOVED, NAMESPACES, PUBLIC, homes
+from taupi.public_names import MOVED, NAMESPACES, PUBLIC, homes, public_address
 
 ROOT = Path(__file__).parents[2]
 # The contract: what users and their tests rely on to be at the top of the package.
@@ -197,3 +197,32 @@ def test_every_parameter_is_in_the_docstring(room):
     missing = {path: names for path, value in callables.items() if (names := undocumented(value))}
     lines = "\n".join(f"{path} does not mention {', '.join(names)}" for path, names in missing.items())
     assert not missing, lines
+
+
+# Settings -------------------------------------------------------------------------------------------------------------
+
+
+def settings_of_functions():
+    """Every subject of settings that a public function takes, by the function and the subject's name."""
+    found = {}
+    for space in PUBLIC:
+        for public in homes(space):
+            function = getattr(namespace(space), public)
+            for subject, kind in getattr(function, "__subjects__", {}).items():
+                found[f"{space}.{public}({subject})"] = (function, getattr(kind, "kind", kind))
+    return found
+
+
+def test_documented_settings_are_where_the_docstring_says():
+    found = settings_of_functions()
+    assert {"read_log", "reading_budget", "simulate_many"} <= {name.partition("(")[0].split(".")[-1] for name in found}
+    for name, (function, kind) in found.items():
+        address = public_address(kind)
+        assert f"(`{address}`)" in function.__doc__, name
+        place, _, attribute = address.rpartition(".")
+        assert getattr(importlib.import_module(place), attribute) is kind, name
+
+
+def test_wrong_settings_name_those_that_exist():
+    with pytest.raises(taupi.TaupiError, match=r"budget is 3, expected taupi\.signals\.Budget\(\.\.\.\)\."):
+        taupi.signals.reading_budget(budget=3)

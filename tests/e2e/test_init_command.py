@@ -40,6 +40,26 @@ def test_the_mapping_reads_motors_once_its_last_lines_are_completed(folder, tmp_
     assert np.allclose(log.q, rows[:, 1:3] / 100) and np.allclose(log.tau, 100 * 0.1 * rows[:, 3:])
 
 
+def test_a_floating_robot_has_columns_for_its_joints_alone(tmp_path):
+    """The mapping reads a log, its comments included, and the script's check of a recording runs."""
+    done = taupi("init", "elbow2r", "--floating", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    mapping, robot = tmp_path / "out" / "columns.toml", tp.load("elbow2r", floating=True)
+    rows = np.column_stack([np.arange(20) / 100, np.random.default_rng(0).normal(size=(20, 10)), np.arange(20) % 2])
+    header = "t,q1,q2,tau1,tau2,gx,gy,gz,ax,ay,az,touches"
+    np.savetxt(tmp_path / "run.csv", rows, delimiter=",", header=header, comments="")
+    log = tp.read_log(tmp_path / "run.csv", robot, columns=mapping)
+    assert log.names == ("shoulder", "elbow") and np.abs(log.q - rows[:, 1:3]).max() < 1e-12
+    assert "counts from 1 to 2," in mapping.read_text() and "ratio = [100, 100] " in mapping.read_text()
+    words = ("--robot", "elbow2r", "--floating", "--columns", mapping)
+    checked = taupi("log", "run.csv", *words, cwd=tmp_path)
+    assert checked.returncode == 0 and "shoulder" in checked.stdout, checked.stderr
+    before, mark, base = mapping.read_text().partition("# [base]")
+    lines = (mark + base).replace("FRAME", "forearm").splitlines()
+    mapping.write_text("\n".join([before, *(line.removeprefix("# ") for line in lines)]))
+    assert np.array_equal(tp.read_log(tmp_path / "run.csv", robot, columns=mapping).base.a, rows[:, 8:11])
+
+
 def test_the_script_is_shell_and_its_commands_and_options_exist(folder):
     script = folder / "loop.sh"
     assert subprocess.run(["sh", "-n", script], check=False).returncode == 0

@@ -57,3 +57,4 @@ def test_meshes_with_names_that_no_file_has(tmp_path, name):
 @pytest.mark.parametrize("code", ["\x1b[2J", "\x9b2J", "\u202e", "\u2066", "\x7f", "\x85"])
 def test_messages_do_not_steer_a_terminal(code):
     assert code not in str(tp.TaupiError(f"a joint called {code}elbow"))
+    assert code not in str(tp.TaupiError("no such file.", remedy=f"Try {code}other.csv."))

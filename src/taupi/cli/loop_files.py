@@ -35,12 +35,24 @@ export)  # the identified robot, in the format of its description
 esac
 """
 
+_BASE = """
+# What an IMU on the base reads, and which feet touch the ground; wrenches at the feet go into a table [wrench].
+# [base]
+# w = { columns = ["gx", "gy", "gz"], unit = "rad/s" }
+# a = { columns = ["ax", "ay", "az"], unit = "m/s2" }   # +9.81 upwards at rest
+# [contact]
+# FRAME = "touches"   # 0 or 1, by the name of a frame of the robot
+"""
+
 
 def column_mapping(robot: Robot) -> str:
     """Return a column mapping for logs of a robot, to fill in: its joints by name, and columns numbered from 1."""
-    joints = "".join(f"    {_text(name)},\n" for name in robot.joint_names)
+    from taupi.signals.mapping.columns import recorded_joints
+
+    names = recorded_joints(robot)
+    count, joints = len(names), "".join(f"    {_text(name)},\n" for name in names)
     return f"""# Which column of a log holds what, for {_text(robot.name)}.
-# "{{i}}" counts from 1 to {robot.n}, in the order of `joints`; a list of names does as well.
+# "{{i}}" counts from 1 to {count}, in the order of `joints`; a list of names does as well.
 # `taupi log FILE --robot ROBOT --suggest guessed.toml` guesses all of this from a file.
 
 joints = [
@@ -54,9 +66,9 @@ tau = {{ columns = "tau{{i}}" }}              # N m at the joints; for motor cur
 # current = {{ columns = "current{{i}}" }}      # A
 # theta = {{ columns = "motor{{i}}", unit = "rad" }}   # in place of q
 # [motor]
-# torque_per_ampere = {[0.1] * robot.n}   # N m/A of the motors; `taupi gains` calibrates them with a known mass
-# ratio = {[100] * robot.n}   # d(motor angle)/d(joint angle); leave it out if q and torques are those of the joints
-"""
+# torque_per_ampere = {[0.1] * count}   # N m/A of the motors; `taupi gains` calibrates them with a known mass
+# ratio = {[100] * count}   # d(motor angle)/d(joint angle); leave it out if q and torques are those of the joints
+{_BASE if robot.floating else ""}"""
 
 
 def loop_script(robot: Robot, described_by: str, options: list[str]) -> str:

@@ -24,7 +24,7 @@ class Commands(Mapping[str, Any]):
         """Return a command."""
         if name not in COMMANDS:
             raise KeyError(name)
-        return _command(name)
+        return command_of(name)
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names, in the order of the help."""
@@ -44,7 +44,8 @@ class CommandGroup(TyperGroup):
 
 
 @cache
-def _command(name: str) -> Any:
+def command_of(name: str) -> Any:
+    """Return the command of this name."""
     only = typer.Typer(rich_markup_mode=None, add_completion=False)
     only.command(name, cls=Command)(with_options(getattr(import_module(f"taupi.cli.commands.{name}"), name)))
     return get_command(only)

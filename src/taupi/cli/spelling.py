@@ -56,11 +56,11 @@ def spelled(option: Any, argument: Argument) -> str:
     >>> spelled(elastic, Argument("elastic", False))
     '--rigid'
     """
-    value, flag = argument.value, _long(option.opts)
+    value, flag = argument.value, long_flag(option.opts)
     if value is None or value is True:
         return flag
     if value is False:
-        return _long(option.secondary_opts) or f"no {flag}"
+        return long_flag(option.secondary_opts) or f"no {flag}"
     placeholder = option.metavar or "VALUE"
     if value is ...:
         return f"{flag} {placeholder}"
@@ -81,5 +81,6 @@ def _toml(table: Mapping[str, Any]) -> Iterator[str]:
             yield f"{name} = {'...' if value is ... else json.dumps(value)}"
 
 
-def _long(flags: Iterable[str]) -> str:
+def long_flag(flags: Iterable[str]) -> str:
+    """Return the flag of an option that begins with two dashes, nothing if there is none, as for arguments."""
     return next((flag for flag in flags if flag.startswith("--")), "")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import html
-
-import numpy as np
+from collections.abc import Callable
 
 from taupi.reporting.arm_values import ArmValues
 from taupi.reporting.chart import extent, ticks
@@ -17,7 +16,7 @@ _LONGEST = 12  # characters of a name below the axis
 
 def arm_dots(panel: ArmValues) -> str:
     """Return one own parameter of every arm as a figure; pointing at a dot shows the arm and its value."""
-    low, high = extent([panel.values - panel.half, panel.values + panel.half, np.array([panel.typical])])
+    low, high = extent([panel.range])
     wide, tall = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
 
     def across(k: int) -> float:
@@ -42,19 +41,35 @@ def arm_dots(panel: ArmValues) -> str:
             short = arm if len(arm) <= _LONGEST else arm[: _LONGEST - 1] + "…"
             kind = "t" if out else "t more"  # a phone has no room for all names
             parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 12}" class="{kind}">{html.escape(short)}</text>')
-        top, bottom = down(panel.values[k] + panel.half[k]), down(panel.values[k] - panel.half[k])
-        said = f"{arm}: {panel.values[k]:.4g} ± {panel.half[k]:.2g} {panel.unit}"
-        dots.append(
-            f'<g class="{"out" if out else "in"}"><title>{html.escape(said)}</title><path d="M{x:.1f} {top:.1f}V{bottom:.1f}"/>'
-            f'<circle cx="{x:.1f}" cy="{down(panel.values[k]):.1f}" r="5"/></g>'
-        )
+        dots.append(_dot(panel, k, x, down) if panel.determined[k] else _hollow(arm, x, down(panel.typical)))
     y = down(panel.typical)
     outside = [arm for arm, out in zip(panel.arms, panel.out, strict=True) if out]
     words = f"{panel.name} of {len(panel.arms)} arms in {panel.unit}, a typical arm has {panel.typical:.4g}; "
     words += f"standing out: {', '.join(outside)}" if outside else "none stands out"
+    unknown = [arm for arm, determined in zip(panel.arms, panel.determined, strict=True) if not determined]
+    words += f"; not determined: {', '.join(unknown)}" if unknown else ""
     return (
         f'<figure class="scatter arms"><figcaption>{html.escape(panel.name)} <small>{html.escape(panel.unit)}</small>'
         f'</figcaption><svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(words)}">'
         f'<g class="axes">{"".join(parts)}</g><path class="typical" d="M{LEFT} {y:.1f}H{LEFT + wide}"/>{"".join(dots)}'
         "</svg></figure>"
+    )
+
+
+def _dot(panel: ArmValues, k: int, x: float, down: Callable[[float], float]) -> str:
+    """Return the value of one arm with its interval."""
+    value, half = panel.values[k], panel.half[k]
+    said = f"{panel.arms[k]}: {value:.4g} ± {half:.2g} {panel.unit}"
+    return (
+        f'<g class="{"out" if panel.out[k] else "in"}"><title>{html.escape(said)}</title>'
+        f'<path d="M{x:.1f} {down(value + half):.1f}V{down(value - half):.1f}"/>'
+        f'<circle cx="{x:.1f}" cy="{down(value):.1f}" r="5"/></g>'
+    )
+
+
+def _hollow(arm: str, x: float, y: float) -> str:
+    """Return the mark of an arm whose logs do not determine the value; it is at that of a typical arm."""
+    return (
+        f'<g class="unknown"><title>{html.escape(arm)}: not determined by its logs</title>'
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5"/></g>'
     )

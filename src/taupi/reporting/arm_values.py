@@ -14,7 +14,7 @@ _NORMAL_95 = 1.96  # standard errors of a 95 % interval
 @dataclass(frozen=True, eq=False)
 class ArmValues:
     """One own parameter of all arms: its `name` and `unit`, its `values` (A,) with half intervals `half` (A,), and which
-    arms stand `out` (A,); `typical` is that of a typical arm. `half` is zero where the interval is not finite."""
+    arms stand `out` (A,); `typical` is that of a typical arm. `half` is NaN where an arm's logs do not determine the value."""
 
     name: str
     unit: str
@@ -23,6 +23,17 @@ class ArmValues:
     half: np.ndarray
     out: np.ndarray
     typical: float
+
+    @property
+    def determined(self) -> np.ndarray:
+        """Which arms' logs determine the value (A,)."""
+        return np.isfinite(self.half) & np.isfinite(self.values)
+
+    @property
+    def range(self) -> np.ndarray:
+        """Both ends of every interval and the typical value; what is not determined is left out."""
+        values, half = self.values[self.determined], self.half[self.determined]
+        return np.concatenate([values - half, values + half, [self.typical]])
 
 
 def arm_values(fleet: Fleet, limit: float = 4.0) -> list[ArmValues]:
@@ -39,7 +50,7 @@ def arm_values(fleet: Fleet, limit: float = 4.0) -> list[ArmValues]:
         half = _NORMAL_95 * np.sqrt([estimate.variance[i] for estimate in estimates.values()])
         out = np.array([(arm, name) in outside for arm in arms])
         unit = _unit(fleet, name)
-        drawn.append(ArmValues(name, unit, arms, values, np.where(np.isfinite(half), half, 0.0), out, spread.centre))
+        drawn.append(ArmValues(name, unit, arms, values, np.where(np.isfinite(half), half, np.nan), out, spread.centre))
     return drawn
 
 

@@ -32,7 +32,7 @@ def from_frame(frame: DataFrame, robot: Robot | None, columns: ColumnsLike) -> L
             arrays[str(name)] = _numbers(values, str(name))
     if not arrays:
         raise TaupiError(Argument("frame"), " has no columns of numbers.")
-    table = Table(arrays, "frame")
+    table = Table(arrays, None)
     return log_from_table(table, resolve_layout(table, Columns.of(columns), robot), LogSource(format="pandas"))
 
 

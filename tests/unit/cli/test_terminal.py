@@ -3,15 +3,18 @@
 import io
 import os
 import select
+import shlex
 import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
+from command_line import taupi
 
 from taupi.cli.commands import COMMANDS
-from taupi.cli.main import _command
-from taupi.cli.next_steps import SAID, STEPS, next_step
+from taupi.cli.main import command_of
+from taupi.cli.next_steps import STEPS, next_step
 from taupi.cli.terminal import Terminal, Waiting, fitted
 from taupi.tables import table
 
@@ -47,15 +50,58 @@ def test_tables_are_folded_by_column():
 def test_next_steps_are_of_commands_that_exist_and_name_their_parameters():
     for name, steps in STEPS.items():
         assert name in COMMANDS
-        parameters = {p.name: f"<{p.name}>" for p in _command(name).params if p.name != SAID.get(name)}
-        assert next_step(name, parameters) == steps[0].format_map({k: f"'{v}'" for k, v in parameters.items()})
+        parameters = {p.name: [f"<{p.name}>"] for p in command_of(name).params}
         for step in steps:
             words = step.format_map(parameters).split()
             assert words[0] in ("taupi", "open") and (words[0] == "open" or words[1] in COMMANDS)
-    assert next_step("payload", {"fit": "out", "logs": ["a.csv"], "output": None}) == "taupi payload out a.csv -o tool"
-    assert next_step("identify", {"robot": "panda"}) is None
-    assert next_step("log", {"file": "a.csv", "suggest": "c.toml"}) is None  # it has said so itself
-    assert next_step("log", {"file": "a.csv", "robot": "panda"}) == "taupi identify panda a.csv -o out"
+
+
+@pytest.mark.parametrize(
+    ("typed", "following"),
+    [
+        ("payload out a.csv b.csv --at tool", "payload out a.csv b.csv -o tool --at tool"),
+        ("log a.csv --robot panda", "identify panda a.csv -o out"),
+        ("log 'my a.csv' --columns c.toml --from 2", "log 'my a.csv' --robot ROBOT --columns c.toml --from 2.0"),
+        (
+            "log a.csv --robot panda --rate-hz 100 --lock j1 --lock 'j 2' --no-snap --json --force",
+            "identify panda a.csv -o out --rate-hz 100.0 --lock j1 --lock 'j 2' --no-snap",
+        ),
+        (
+            "explicit planar3r --what operational-force --task planar --terms viscous --format latex -o f.tex",
+            "emit planar3r operational-force --language c -o source --terms viscous --task planar",
+        ),
+        ("bounds elbow2r --seed 3 --tip forearm", "control elbow2r -o control --tip forearm"),
+        ("contacts out a.csv --thresholds t.json", "emit out observer -o observer --thresholds t.json"),
+        ("contacts out a.csv --thresholds t.json -o n.json", "emit out observer --thresholds n.json -o observer"),
+        ("validate out a.csv b.csv --cutoff 5", "report out --validate a.csv -o report.html --cutoff 5.0"),
+        ("compare monday friday", "report monday -o report.html"),
+        ("compare monday friday a.csv b.csv --rows 0:9", "validate monday a.csv b.csv --rows 0:9"),
+        ("compare a.csv b.csv --robot panda --rate-hz 9", "identify panda a.csv -o out --rate-hz 9.0"),
+        ("log a.csv --suggest c.toml", None),  # the command says it itself
+        ("identify panda a.csv -o out", None),
+    ],
+)
+def test_the_next_step_has_the_options_that_were_typed(typed, following):
+    name, *words = shlex.split(typed)
+    step = next_step(name, command_of(name).make_context(name, words).params)
+    assert step == (following and f"taupi {following}")
+    if step is not None:
+        _, name, *words = shlex.split(step)
+        command_of(name).make_context(name, words)  # the next command takes these options
+
+
+def test_next_steps_run(tmp_path):
+    rows = np.column_stack([np.sin(0.01 * np.outer(np.arange(3000), [1.1, 2.3])), np.zeros((3000, 2))])
+    rows[:, 2:] = 3 * rows[:, :2] + np.random.default_rng(0).normal(size=(3000, 2))
+    np.savetxt(tmp_path / "a.csv", rows, delimiter=",", header="q1,q2,tau1,tau2", comments="")
+    for typed in (
+        "explicit planar3r --what operational-mass --task planar",
+        "log a.csv --robot elbow2r --rate-hz 100",
+    ):
+        name, *words = shlex.split(typed)
+        step = next_step(name, command_of(name).make_context(name, words).params)
+        done = taupi(*shlex.split(step)[1:], cwd=tmp_path)
+        assert done.returncode in (0, 4), (step, done.stderr)  # 4: it ran, and its fit is not to be believed
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals")

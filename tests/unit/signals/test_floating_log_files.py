@@ -1,6 +1,7 @@
 """Logs of floating robots in files: what is written reads back, mappings of IMUs and states, names that are recognised."""
 
 import dataclasses
+import json
 from fractions import Fraction
 
 import numpy as np
@@ -163,3 +164,13 @@ def test_mappings_in_toml(tmp_path):
         and floating.thresholds == {"toe": 5.0}
         and sorted(floating.channels) == ["base.w", "contact.toe"]
     )
+
+
+def test_checks_and_suggestions_count_the_joints_without_the_base(tmp_path, robot, log):
+    names, bare = log.names, log.with_(base=None, wrench={}, contact={})
+    assert tp.check_log(log, robot).joints == names
+    with pytest.raises(TaupiError, match=f"log has 2 joints, expected 3: {', '.join(names)}"):
+        tp.check_log(tp.Log(log.time, log.q[:, :2]), robot)
+    tp.write_log(bare, tmp_path / "run.csv")
+    text = tp.signals.suggest_mapping(tmp_path / "run.csv", robot).text
+    assert f"# joints = {json.dumps(list(names))}" in text

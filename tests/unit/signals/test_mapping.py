@@ -1,9 +1,11 @@
 """Which column is which: mappings, units, gears, and guesses that are stated or refused."""
 
 import re
+import shlex
 
 import numpy as np
 import pytest
+from command_line import taupi
 
 import taupi as tp
 from taupi.errors import TaupiError
@@ -92,6 +94,43 @@ def test_a_guess_with_two_readings_is_refused(tmp_path, header, message):
     file = table(tmp_path / "run.csv", header, np.arange(15).reshape(3, 5))
     with pytest.raises(TaupiError, match=message if ".*" in message else re.escape(message)):
         tp.read_log(file)
+
+
+def test_an_error_names_a_command_that_finds_the_file(tmp_path, monkeypatch):
+    """The file is in another folder than the user, and its name has a blank."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "my data"
+    folder.mkdir()
+    table(folder / "run 1.csv", "t,a,b", [[0, 1, 2], [1, 2, 3]])
+    with pytest.raises(TaupiError) as failure:
+        tp.read_log("my data/run 1.csv")
+    (command,) = re.findall("`(.*)`", str(failure.value))
+    program, *arguments = shlex.split(command)
+    assert (program, taupi(*arguments).returncode) == ("taupi", 0)
+    assert (tmp_path / "columns.toml").exists()
+
+
+def test_an_error_on_a_data_frame_names_no_file():
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(TaupiError, match=r"^frame: no joint signal is known. Map its columns: .*}\.$"):
+        tp.Log.from_frame(pandas.DataFrame({"t": [0.0, 1.0], "a": [1.0, 2.0]}))
+
+
+def test_who_named_the_joints_is_asked_to_correct_them(tmp_path):
+    file, robot = table(tmp_path / "run.csv", "t,q_hip,q_knee", [[0, 1, 2], [1, 2, 3]]), tp.load("elbow2r")
+    with pytest.raises(TaupiError, match=r"No joint 'shoulder' in run.csv.*Name its joints: columns=.*--suggest"):
+        tp.read_log(file, robot)
+    wrong = {"joints": ["shoulder", "wrist"]}
+    with pytest.raises(TaupiError, match=r"No joint 'elbow'.*Correct columns={'joints': ...}: the joints of elbow2r"):
+        tp.read_log(file, robot, columns=wrong)
+    assert tp.read_log(file, robot, columns={"joints": ["elbow", "shoulder"]}).q[0].tolist() == [2, 1]
+
+
+def test_joints_of_a_written_log_may_be_named_anew(tmp_path):
+    file = tmp_path / "run.csv"
+    tp.write_log(tp.Log([0.0, 1.0], [[1.0, 2.0], [3.0, 4.0]], names=("hip", "knee")), file)
+    log = tp.read_log(file, tp.load("elbow2r"), columns={"joints": ["elbow", "shoulder"]})
+    assert log.names == ("shoulder", "elbow") and log.q[0].tolist() == [2, 1]
 
 
 def test_numbered_joints_are_in_the_order_of_their_numbers(tmp_path):

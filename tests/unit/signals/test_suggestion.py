@@ -101,3 +101,39 @@ def test_odd_names_are_offered_for_what_they_could_be(tmp_path):
     log = tp.read_log(file, tp.load("elbow2r"), columns=path)
     assert np.allclose(log.tau, 0.1 * rows[:, 3:]) and np.allclose(log.q, np.deg2rad(rows[:, 1:3]))
     assert np.allclose(log.time, t / 1000)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("nanoseconds", 'unit = "ns"}  # rises steadily: is this the time?'),
+        ("Zeit_us", 'unit = "us"}  # rises steadily: is this the time?'),
+        ("tickMs", 'unit = "ms"}  # rises steadily: is this the time?'),
+        ("params", 'unit = "s"}  # rises steadily: is this the time, and in seconds?'),
+    ],
+)
+def test_a_unit_of_time_is_a_word_of_the_name(tmp_path, name, line):
+    file = table(tmp_path / "run.csv", f"{name},q1,q2", [[0.5 * k, 1.0, 2.0] for k in range(9)])
+    text = suggested(file)[0].text
+    assert f'# time = {{columns = "{name}", {line}' in text and "as there is no time" not in text
+
+
+@pytest.mark.parametrize("name", ["index", "sample_nr", "Row"])
+def test_a_column_that_counts_rows_is_not_offered_as_time(tmp_path, name):
+    file = table(tmp_path / "run.csv", f"{name},q1,q2", [[k, 1.0, 2.0] for k in range(9)])
+    text = suggested(file)[0].text
+    assert "# time" not in text and "# rate_hz = 1000  # samples per second, as there is no time" in text
+
+
+def test_columns_in_any_order_are_offered_as_torques(tmp_path):
+    file = table(tmp_path / "run.csv", "t,q2,q1,A2,A1", [[0.1 * k, 1.0, 2.0, 3.0, 4.0] for k in range(9)])
+    assert '# tau = "A{i}"  # one per joint: torques? If they are currents: current = "A{i}"' in suggested(file)[0].text
+    header = ",".join(["t", *(f"q{k}" for k in range(12, 0, -1)), *(f"A{k}" for k in range(12, 0, -1))])
+    file = table(tmp_path / "many.csv", header, [[0.1 * k, *range(24)] for k in range(9)])
+    assert '# tau = "A{i}"' in suggested(file)[0].text  # 2 comes before 10
+
+
+def test_names_with_numbers_of_any_length_are_read(tmp_path):
+    digits = "9" * 5000
+    file = table(tmp_path / "run.csv", f"t,q1,q2,A{digits},A1{digits}", [[0.1 * k, 1, 2, 3, 4] for k in range(9)])
+    assert "# Not recognised" in suggested(file)[0].text

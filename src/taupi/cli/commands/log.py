@@ -55,7 +55,8 @@ def log(
     arm = description.load(robot) if robot else None
     if suggest is not None:
         _write_suggestion(file, suggest, arm, reading, force)
-        names = ("log", file, "--columns", suggest, *(("--robot", robot) if robot else ()))
+        names = ("log", file, "--columns", suggest, *(("--robot", robot, *description.words()) if robot else ()))
+        names += ("--format", reading.format) if reading.format else ()
         print(f"wrote {suggest}; next: {shlex.join(['taupi', *map(str, names)])}", file=sys.stderr)
         return
     record = tp.read_log(file, arm, reading=reading)
@@ -65,7 +66,7 @@ def log(
 
 def _write_suggestion(file: Path, path: Path, robot: Robot | None, reading: Reading, force: bool) -> None:
     """Write the mapping that would be guessed, and print what it lacks."""
-    from taupi.signals.mapping.suggestion import suggest_mapping
+    from taupi.signals.suggestion import suggest_mapping
 
     if reading.columns is not None:
         raise TaupiError("--suggest and --columns are both given: --suggest writes what --columns reads.")

@@ -46,6 +46,16 @@ class Drift:
         return self.slope / self.slope_stderr if self.slope_stderr > 0 else 0.0
 
     @property
+    def first(self) -> float:
+        """The parameter in the first log that determines it; NaN if none does."""
+        return next((value for value in self.values if np.isfinite(value)), float("nan"))
+
+    @property
+    def last(self) -> float:
+        """The parameter in the last log that determines it; NaN if none does."""
+        return next((value for value in reversed(self.values) if np.isfinite(value)), float("nan"))
+
+    @property
     def since(self) -> float | None:
         """When the walk is first clearly away from where it began, by three standard errors; None if it never is."""
         if not self.smoothed:
@@ -57,16 +67,37 @@ class Drift:
 
 def drift_of(arm: str, parameter: str, when: np.ndarray, values: np.ndarray, variances: np.ndarray) -> Drift:
     """Return the drift of a parameter with these values and variances (logs,), NaN where a log does not determine it."""
-    known = np.isfinite(values) & (variances > 0) & np.isfinite(variances)
+    known = _known(values, variances)
     series = (tuple(when.tolist()), tuple(values.tolist()), tuple(np.sqrt(variances).tolist()))
-    if known.sum() < 2 or not np.ptp(when[known]) > 0:
+    slope, error = (float(each[0]) for each in slopes(when, values[:, None], variances[:, None]))
+    if np.isnan(slope):
         return Drift(arm, parameter, *series, np.nan, np.nan)
-    weight = 1 / variances[known]
-    centred = when[known] - np.average(when[known], weights=weight)
-    information = float(np.sum(weight * centred**2))
-    slope, error = float(np.sum(weight * centred * values[known]) / information), float(1 / np.sqrt(information))
     x, v, step = random_walk(when, np.where(known, values, 0.0), np.where(known, variances, np.inf))
     return Drift(arm, parameter, *series, slope, error, tuple(x.tolist()), tuple(np.sqrt(v).tolist()), step)
+
+
+def slopes(when: np.ndarray, values: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the slope and its standard error (p,) of the weighted least-squares line through each column of values (logs, p).
+
+    A slope is NaN if fewer than two moments have a value that is known.
+
+    >>> slope, error = slopes(np.arange(3.0), np.array([[1.0], [3.0], [5.0]]), np.full((3, 1), 0.01))
+    >>> slope.round(6).tolist(), error.round(6).tolist()
+    ([2.0], [0.070711])
+    """
+    known = _known(values, variances)
+    weight = np.where(known, 1 / np.where(known, variances, 1.0), 0.0)
+    t = np.broadcast_to(when[:, None], values.shape)
+    latest, earliest = (f(np.where(known, t, end), axis=0) for f, end in ((np.max, -np.inf), (np.min, np.inf)))
+    enough = latest > earliest
+    centred = t - np.sum(weight * t, axis=0) / np.where(enough, weight.sum(axis=0), 1.0)
+    information = np.where(enough, np.sum(weight * centred**2, axis=0), np.nan)
+    return np.sum(weight * centred * np.where(known, values, 0.0), axis=0) / information, 1 / np.sqrt(information)
+
+
+def _known(values: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return which values are determined by their log."""
+    return np.isfinite(values) & (variances > 0) & np.isfinite(variances)
 
 
 def random_walk(when: np.ndarray, values: np.ndarray, variances: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import TaupiError, unknown
-from taupi.identification.fleet.drift import Drift, drift_of
+from taupi.identification.fleet.drift import Drift, drift_of, slopes
 from taupi.identification.fleet.population import ParameterSpread
 from taupi.identification.results.fit import Fit
 from taupi.tables import table
@@ -17,6 +17,8 @@ from taupi.tables import table
 SCHEMA = "taupi.fleet/1"
 # A single log shows a deviation if its own estimate is this many standard deviations out.
 _SEEN = 2.0
+# Changes over time that a text lists, the clearest; a drift of temperature may change every arm.
+MOST_CHANGES = 20
 
 
 @dataclass(frozen=True)
@@ -142,19 +144,23 @@ class Fleet(Mapping[str, Fit]):
         if parameter not in self.spread:
             raise unknown("parameter", parameter, self.spread)
         i = self.own.index(parameter)
-        rows = [
-            drift_of(arm, parameter, np.array(e.when, dtype=float), e.by_log[:, i], e.by_log_variance[:, i])
-            for arm, e in self.estimates.items()
-        ]
-        return sorted(rows, key=lambda each: -abs(each.z))
+        return sorted((self._drift(arm, i) for arm in self.estimates), key=lambda each: -abs(each.z))
 
     def changes(self, limit: float = 5.0) -> list[Drift]:
         """Return parameters that changed over the logs of an arm: slopes above `limit` (5) standard errors, clearest first.
 
         An arm's own earlier logs reveal a fault better than other arms do, because friction differs from arm to arm.
         """
-        rows = [each for name in self.own for each in self.drift(name) if abs(each.z) > limit]
+        rows = []
+        for arm, estimate in self.estimates.items():
+            slope, error = slopes(np.array(estimate.when, dtype=float), estimate.by_log, estimate.by_log_variance)
+            rows += [self._drift(arm, i) for i in np.flatnonzero(np.abs(slope) > limit * error).tolist()]
         return sorted(rows, key=lambda each: -abs(each.z))
+
+    def _drift(self, arm: str, i: int) -> Drift:
+        """Return how the i-th own parameter of an arm changes over its logs."""
+        e = self.estimates[arm]
+        return drift_of(arm, self.own[i], np.array(e.when, dtype=float), e.by_log[:, i], e.by_log_variance[:, i])
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain data; the fits are in separate files."""
@@ -169,6 +175,10 @@ class Fleet(Mapping[str, Fit]):
             },
             "strangers": self.strangers,
             "outliers": [asdict(each) for each in self.outliers()],
+            "changes": [
+                {name: getattr(each, name) for name in ("arm", "parameter", "first", "last", "since", "slope", "z")}
+                for each in self.changes()
+            ],
             "arms": {
                 arm: {
                     "own": {
@@ -187,9 +197,12 @@ class Fleet(Mapping[str, Fit]):
         lines = [f"fleet of {len(self)} arms: {len(self.shared)} shared parameters, {len(self.own)} of each arm's own"]
         for arm, ratio in self.strangers.items():
             lines.append(f"  {arm} does not have the links of the others (misfit {ratio:.3g} times the expected one)")
+        return "\n".join([*lines, *self._outlier_lines(), *self._change_lines()])
+
+    def _outlier_lines(self) -> list[str]:
         outliers = self.outliers()
         if not outliers:
-            return "\n".join([*lines, "  no parameter of an arm stands out (|z| > 4)"])
+            return ["  no parameter of an arm stands out (|z| > 4)"]
         rows = [("arm", "parameter", "value", "fleet", "z", "first seen")]
         rows += [
             (
@@ -202,7 +215,28 @@ class Fleet(Mapping[str, Fit]):
             )
             for o in outliers
         ]
-        return "\n".join([*lines, *(f"  {line}" for line in table(rows))])
+        return [f"  {line}" for line in table(rows)]
+
+    def _change_lines(self) -> list[str]:
+        """Return a table of parameters that changed over the logs of an arm, as lines; none if none did."""
+        changes = self.changes()
+        if not changes:
+            return []
+        rows = [("arm", "parameter", "first log", "last log", "z", "since")]
+        rows += [
+            (
+                c.arm,
+                c.parameter,
+                f"{c.first:.4g}",
+                f"{c.last:.4g}",
+                f"{c.z:+.1f}",
+                "-" if c.since is None else f"{c.since:g}",
+            )
+            for c in changes[:MOST_CHANGES]
+        ]
+        lines = ["changed over an arm's own logs (|z| > 5):", *table(rows)]
+        more = len(changes) - MOST_CHANGES
+        return [f"  {line}" for line in [*lines, *([f"and {more} more"] if more > 0 else [])]]
 
 
 def _finite(value: float) -> float | None:

@@ -21,7 +21,10 @@ _MOST_NAMES = 12  # of arms below an axis; in larger fleets only those that stan
 
 @plot.register(Fleet)
 def plot_fleet(fleet: Fleet, path: PathLike | None = None, force: bool = False) -> Figure:
-    """Draw each own parameter of each arm with its 95 % interval, one panel per parameter; see `plot`."""
+    """Draw each own parameter of each arm with its 95 % interval, one panel per parameter; see `plot`.
+
+    What an arm's logs do not determine is a hollow dot at the value of a typical arm.
+    """
     check_path(path, force)
     panels = arm_values(fleet)
     columns = min(len(panels), 2 if len(panels) <= 6 else 3)
@@ -42,7 +45,9 @@ def plot_fleet(fleet: Fleet, path: PathLike | None = None, force: bool = False) 
 def _draw(axes: Axes, panel: ArmValues) -> None:
     x = np.arange(len(panel.arms))
     axes.axhline(panel.typical, color=INK, lw=0.8, ls="--")
-    for mask, colour in ((~panel.out, RESIDUAL), (panel.out, PREDICTED)):
+    known = panel.determined
+    axes.plot(x[~known], np.full(np.sum(~known), panel.typical), "o", ms=3.5, mfc="none", mec=INK, mew=0.8)
+    for mask, colour in ((known & ~panel.out, RESIDUAL), (known & panel.out, PREDICTED)):
         axes.errorbar(
             x[mask], panel.values[mask], yerr=panel.half[mask], fmt="o", ms=3.5, lw=1.1, capsize=2, color=colour
         )

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from taupi.errors import Argument, Part, Spelling, TaupiError, shown
-from taupi.model.robot import Robot
+from taupi.model.robot import Joint, Robot
 from taupi.signals.checking import rules
 from taupi.signals.log import Log
 from taupi.signals.log_text import summary
+from taupi.signals.mapping.columns import recorded_joints
 from taupi.signals.stretches import Stretches, mean_step
 
 
@@ -138,9 +140,7 @@ def check_log(log: Log, robot: Robot | None = None) -> LogReport:
     """
     if not isinstance(log, Log):
         raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log.")
-    if robot is not None and robot.n != log.n:
-        names = ", ".join(robot.joint_names)
-        raise TaupiError(Argument("log"), f" has {log.n} joints, expected {robot.n}: {names}.")
+    joints = () if robot is None else _joints(log, robot)
     if len(log) < 3:
         raise TaupiError(Argument("log"), f" has {len(log)} samples, expected at least 3.")
     steps = rules.good_steps(log.time)
@@ -153,8 +153,7 @@ def check_log(log: Log, robot: Robot | None = None) -> LogReport:
     findings += _value_findings(log, still)
     findings += _motion_findings(log, still)
     findings += _derivative_findings(log)
-    if robot is not None:
-        findings += _limit_findings(log, robot)
+    findings += _limit_findings(log, joints)
     rate = 1.0 / mean if mean > 0 else float("nan")
     return LogReport(summary(log), len(log), log.names, rate, std, largest, tuple(findings))
 
@@ -290,9 +289,19 @@ def _derivative_findings(log: Log) -> list[Finding]:
     return findings
 
 
-def _limit_findings(log: Log, robot: Robot) -> list[Finding]:
+def _joints(log: Log, robot: Robot) -> tuple[Joint, ...]:
+    """Return the robot's joint for each column of a log; only the motors of a robot with loops may have been recorded."""
+    joints = dict(zip(recorded_joints(robot), (robot.driving_joints[k] for k in robot.actuated), strict=True))
+    if robot.loops and set(log.names) < set(joints):
+        return tuple(joints[name] for name in log.names)
+    if len(joints) != log.n:
+        raise TaupiError(Argument("log"), f" has {log.n} joints, expected {len(joints)}: {', '.join(joints)}.")
+    return tuple(joints.values())
+
+
+def _limit_findings(log: Log, joints: Sequence[Joint]) -> list[Finding]:
     findings = []
-    for j, joint in enumerate(robot.driving_joints):
+    for j, joint in enumerate(joints):
         limits = joint.limits
         for name, low, high in (
             ("q", limits.lower, limits.upper),

@@ -69,7 +69,7 @@ def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSourc
 def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the columns of a text table, without their rows."""
     dialect = _dialect(readable_source(path, "a text table"))
-    return Table({name: np.empty(0) for name in dialect.names}, path.name, own=dialect.own)
+    return Table({name: np.empty(0) for name in dialect.names}, path, own=dialect.own)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
@@ -116,7 +116,7 @@ def _labels(names: Sequence[str]) -> tuple[str, ...]:
 def _open(path: Source, columns: Columns, robot: Robot | None) -> tuple[_Dialect, Layout]:
     dialect = _dialect(readable_source(path, "a text table"))
     empty = {name: np.empty(0) for name in dialect.names}
-    return dialect, resolve_layout(Table(empty, path.name, own=dialect.own), columns, robot)
+    return dialect, resolve_layout(Table(empty, path, own=dialect.own), columns, robot)
 
 
 def _lines(path: Source) -> Iterator[bytes]:

@@ -47,7 +47,7 @@ def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
         raise TaupiError(f"{path.name} holds no arrays of numbers.")
     budget().check_columns(len(arrays), path.name)
     arrays, notes = _samples_first(arrays) if own is None else (_columns_flat(arrays), ())
-    return Table(arrays, path.name, own=own, notes=notes)
+    return Table(arrays, path, own=own, notes=notes)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:

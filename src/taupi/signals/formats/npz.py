@@ -42,7 +42,7 @@ def sniff(path: Source) -> bool:
 def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a NumPy archive."""
     heads, own, counts = _heads(path)
-    layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
+    layout = resolve_layout(Table(heads, path, own=own), columns, robot)
     names = {name for picks in layout.picks.values() for name, _ in picks}
     budget().check_unpacked(8 * sum(counts[name] for name in names), size_of(path), path.name)
     try:
@@ -50,13 +50,13 @@ def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource)
             arrays = {name: np.asarray(_array(archive, f"{name}.npy"), dtype=float) for name in names}
     except _BROKEN as error:
         raise _damaged(path, error) from None
-    return log_from_table(Table(arrays, path.name), layout, source)
+    return log_from_table(Table(arrays, path), layout, source)
 
 
 def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows, read from the arrays of the archive in parallel."""
     heads, own, _ = _heads(path)
-    layout = resolve_layout(Table(heads, path.name, own=own), columns, robot)
+    layout = resolve_layout(Table(heads, path, own=own), columns, robot)
     names = sorted({name for picks in layout.picks.values() for name, _ in picks})
     try:
         with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
@@ -70,7 +70,7 @@ def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSourc
             for a in range(0, rows, size):
                 count = min(size, rows - a)
                 part = {name: _rows(streams[name], count, *shapes[name]) for name in names}
-                yield log_from_table(Table(part, path.name, first_row=a), layout, source)
+                yield log_from_table(Table(part, path, first_row=a), layout, source)
     except TaupiError:
         raise
     except _BROKEN as error:
@@ -80,7 +80,7 @@ def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSourc
 def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the arrays of a NumPy archive, without their rows."""
     heads, own, _ = _heads(path)
-    return Table(heads, path.name, own=own)
+    return Table(heads, path, own=own)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:

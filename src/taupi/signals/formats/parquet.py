@@ -115,7 +115,7 @@ class _File:
             if first is None or not len(first):
                 raise TaupiError(f"{self.path.name} has no rows of numbers.")
             heads = {name: self.numbers(first.column(k), name)[:0] for k, name in enumerate(first.schema.names)}
-        return Table(heads, self.path.name, own=own)
+        return Table(heads, self.path, own=own)
 
     def parts(self, layout: Layout, at_once: int = 0) -> Iterator[dict[str, np.ndarray]]:
         """Yield the columns of a layout part by part: `at_once` rows, if these are many, but not too many."""

@@ -28,7 +28,7 @@ def log_from_parts(path: Source, parts: Iterable[Part], layout: Layout, source: 
     if not pieces:
         raise TaupiError(f"{path.name} has a header but no rows.")
     columns = {k: np.concatenate([p[k] for p in pieces]) for k in pieces[0]}
-    return log_from_table(Table(columns, path.name), layout, source)
+    return log_from_table(Table(columns, path), layout, source)
 
 
 def blocks_from_parts(
@@ -45,5 +45,5 @@ def blocks_from_parts(
             yield part
 
     for part in rebatch(checked(), size):
-        yield log_from_table(Table(part, path.name, first_row=row), layout, source)
+        yield log_from_table(Table(part, path, first_row=row), layout, source)
         row += len(next(iter(part.values())))

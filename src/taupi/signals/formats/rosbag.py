@@ -17,7 +17,7 @@ from taupi.signals.formats.bag_unpacking import bounded_unpacking
 from taupi.signals.formats.files import beginning, readable_source
 from taupi.signals.formats.sources import RemoteFile, Source, local_path
 from taupi.signals.log import Log, LogSource
-from taupi.signals.mapping.columns import Columns
+from taupi.signals.mapping.columns import Columns, recorded_joints
 from taupi.signals.mapping.tables import Table, log_from_table, resolve_layout
 
 # message type -> (field with the joint names, fields that may hold the arrays: the first that exists)
@@ -62,7 +62,7 @@ def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     start = int(stamps[0])
     notes.append(f"time counts from the first stamp, {start // 10**9}.{start % 10**9:09d} s")
     arrays = {"time": (stamps - start) * 1e-9, **rows}
-    return Table(arrays, path.name, labels=names, notes=tuple(notes))
+    return Table(arrays, path, labels=names, notes=tuple(notes))
 
 
 def _check_files(path: Source) -> None:
@@ -147,7 +147,7 @@ def _arrays(
     if not messages:
         raise TaupiError(f"{where}: the topic has no messages.")
     counts = Counter(names for _, _, names in messages)
-    wanted = robot.joint_names if robot is not None else counts.most_common(1)[0][0]
+    wanted = recorded_joints(robot) if robot is not None else counts.most_common(1)[0][0]
     orders = {names: [names.index(j) for j in wanted] for names in counts if set(wanted) <= set(names)}
     if not orders:
         missing = next(j for j in wanted if all(j not in names for names in counts))

@@ -1,1 +1,1 @@
-"""From columns of a file to the signals of a log: which column is what, in which unit; guesses and suggestions."""
+"""From columns of a file to the signals of a log: which column is what, in which unit; guesses."""

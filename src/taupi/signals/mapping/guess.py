@@ -49,6 +49,29 @@ _UNIT_WORDS = sorted(
     {tuple(re.split(r"[^a-z0-9]+", u.lower())): u for units in UNITS.values() for u in units}.items(),
     key=lambda item: -len(item[0]),
 )
+# Units of time that headers spell out.
+_TIME_WORDS = {
+    **dict.fromkeys(("sec", "secs", "second", "seconds"), "s"),
+    **dict.fromkeys(("msec", "msecs", "millis", "millisecond", "milliseconds"), "ms"),
+    **dict.fromkeys(("usec", "usecs", "micros", "microsecond", "microseconds"), "us"),
+    **dict.fromkeys(("nsec", "nsecs", "nanos", "nanosecond", "nanoseconds"), "ns"),
+}
+# Words of columns that count rows, which rise as steadily as time does.
+_COUNTERS = {
+    "index",
+    "idx",
+    "row",
+    "rows",
+    "sample",
+    "samples",
+    "count",
+    "counter",
+    "seq",
+    "sequence",
+    "frame",
+    "id",
+    "line",
+}
 _VOCABULARY = {*_SIGNAL, *_FILLERS, "motor", "mot", "m", "known"}
 _MOST_WORDS = 64  # words of a header; one with more is not the name of a signal
 
@@ -110,6 +133,25 @@ def parse_header(name: str) -> Header | None:
     label, places = _label(tokens, low, used)
     stem = " ".join(t for k, t in enumerate(low) if k not in places)
     return Header(name, signal, unit, label, not not_measured, stem)
+
+
+def time_unit(name: str) -> str | None:
+    """Return the unit of time that is a word of a header, such as "ms"; None if there is none.
+
+    >>> time_unit("Zeit_ms"), time_unit("nanoseconds"), time_unit("params")
+    ('ms', 'ns', None)
+    """
+    words = [token.lower() for token in _tokens(name)]
+    return next((_TIME_WORDS.get(w, w) for w in words if w in _TIME_WORDS or w in UNITS["time"]), None)
+
+
+def counts_rows(name: str) -> bool:
+    """Return whether a header says that its column counts rows.
+
+    >>> counts_rows("sample_index"), counts_rows("Zeit")
+    (True, False)
+    """
+    return any(token.lower() in _COUNTERS for token in _tokens(name))
 
 
 def guess(names: Mapping[str, int], where: str) -> Guess:

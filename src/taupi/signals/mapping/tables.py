@@ -7,11 +7,12 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.input_files import printable
 from taupi.model.robot import Robot
 from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
 from taupi.signals.mapping.columns import Channel, Columns, Motor, one_per_joint, recorded_joints, recorded_units
@@ -20,23 +21,31 @@ from taupi.signals.mapping.templates import Pick, gap_in, missing_column, next_o
 from taupi.signals.mapping.units import DIMENSION, factor, joint_unit
 from taupi.signals.stretches import median_step
 
+if TYPE_CHECKING:
+    from taupi.signals.formats.sources import Source
+
 # Parts of its mapping, apart from the signals, that a file written by us states.
 _STORED = ("joints", "rate_hz", "known_torque", "base", "wrench", "contact")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Raw columns of a file: name -> (N,) or (N, k).
+    """Raw columns of a `file`, or of a pandas DataFrame if that is None: name -> (N,) or (N, k).
 
     `labels` are the joints of arrays, `own` is the mapping that a file written by us carries.
     """
 
     columns: Mapping[str, np.ndarray]
-    where: str
+    file: Source | None
     labels: tuple[str, ...] = ()
     own: Mapping[str, object] | None = None
     notes: tuple[str, ...] = ()
     first_row: int = 0
+
+    @property
+    def where(self) -> str:
+        """What messages call it: the name of the file."""
+        return "frame" if self.file is None else self.file.name
 
     @property
     def widths(self) -> dict[str, int]:
@@ -66,14 +75,14 @@ class Layout:
 
 def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -> Layout:
     """Return the layout of a table: columns looked up or guessed, joints named and put in the robot's order."""
-    notes = list(table.notes)
+    notes, stated = list(table.notes), bool(columns.joints)
     own = table.own if not columns.channels else None
     if own is not None:
         stored = Columns.of({k: v for k, v in own.items() if k in (*DIMENSION, *_STORED)})
         columns = dataclasses.replace(
             columns,
             channels=stored.channels,
-            joints=stored.joints,
+            joints=columns.joints or stored.joints,
             known_torque=columns.known_torque or stored.known_torque,
             floating=stored.floating,
         )
@@ -99,11 +108,11 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
         columns, time_notes = _with_time(table, columns)
         notes += time_notes
     picks = {k: picked_columns(k, c, widths, labels, table.where) for k, c in columns.channels.items()}
-    n = _joint_count(picks, columns, table.where)
+    n = _joint_count(picks, columns, table)
     joints = n if robot is None else len(robot.actuated)
     if n < joints and robot and (following := next_of_template(columns, picks, list(picks))) is not None:
         raise missing_column(*following, table.where, f"{robot.name} has {joints} joints")
-    names, order, order_notes = _joints(labels, columns, robot, n, table.where)
+    names, order, order_notes = _joints(labels, columns, robot, n, table, stated)
     units = _joint_units(columns, robot, own, n, order, names)
     filtering = None if own is None else _filtering(own.get("filtering"), table.where)
     picks |= {k: picked_columns(k, c, widths, labels, table.where) for k, c in columns.floating.channels.items()}
@@ -168,20 +177,23 @@ def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     return dataclasses.replace(columns, channels=channels), [note]
 
 
-def _begin(where: str) -> str:
-    """Return the end of a remedy that asks for a mapping: how to begin one."""
-    return f"; `taupi log {shlex.quote(where)} --suggest columns.toml` writes a first draft."
+def _begin(table: Table) -> str:
+    """Return the end of a remedy that asks for a mapping: for a file, the command that begins one."""
+    if table.file is None:
+        return "."
+    file = shlex.quote(printable(str(table.file), 4096))
+    return f"; `taupi log {file} --suggest columns.toml` writes a first draft."
 
 
-def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, where: str) -> int:
-    sizes = {}
+def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, table: Table) -> int:
+    where, sizes = table.where, {}
     for name, chosen in picks.items():
         if name != "time":
             matrix = columns.channels[name].matrix
             sizes[name] = len(matrix) if matrix else len(chosen)
     if not sizes:
         mapping = Argument("columns", {"time": ..., "q": ...})
-        raise TaupiError(f"{where}: no joint signal is known.", remedy=("Map its columns: ", mapping, _begin(where)))
+        raise TaupiError(f"{where}: no joint signal is known.", remedy=("Map its columns: ", mapping, _begin(table)))
     n = sizes.get("q", next(iter(sizes.values())))
     for name, size in sizes.items():
         if size != n:
@@ -203,10 +215,13 @@ def _plain(name: str) -> str:
 
 
 def _joints(
-    labels: tuple[str, ...], columns: Columns, robot: Robot | None, n: int, where: str
+    labels: tuple[str, ...], columns: Columns, robot: Robot | None, n: int, table: Table, stated: bool
 ) -> tuple[tuple[str, ...], tuple[int, ...], list[str]]:
-    """Return the names of the joints, the index of each among the file's joints, and notes."""
-    own = columns.joints or labels
+    """Return the names of the joints, the index of each among the file's joints, and notes.
+
+    `stated` says whether the user's mapping names the joints, so that an error asks for other names.
+    """
+    where, own = table.where, columns.joints or labels
     numbered = len(own) != n or all(label.isdigit() or not label for label in own)
     if robot is None:
         return (tuple(f"j{i + 1}" for i in range(n)) if numbered else own), tuple(range(n)), []
@@ -224,9 +239,10 @@ def _joints(
     for name in names:
         if _plain(name) not in places:
             wrong = unknown("joint", name, own, where)
-            raise TaupiError(
-                *wrong.parts, remedy=("Name its joints: ", Argument("columns", {"joints": ...}), _begin(where))
-            )
+            joints = Argument("columns", {"joints": ...})
+            correct = ("Correct ", joints, f": the joints of {robot.name}, in the order of the columns.")
+            name_them = ("Name its joints: ", joints, _begin(table))
+            raise TaupiError(*wrong.parts, remedy=correct if stated else name_them)
     order = tuple(places[_plain(name)] for name in names)
     notes = [] if order == tuple(range(n)) else [f"joints brought into the order of {robot.name}"]
     return names, order, notes
@@ -287,7 +303,7 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
         if rate is None:
             raise TaupiError(
                 f"{where} has no time column that is known.",
-                remedy=("Give ", Argument("columns", {"time": ...}), " or ", Argument("rate_hz"), _begin(where)),
+                remedy=("Give ", Argument("columns", {"time": ...}), " or ", Argument("rate_hz"), _begin(table)),
             )
         rows = len(next(iter(table.columns.values())))
         return (table.first_row + np.arange(rows)) / rate

@@ -44,5 +44,4 @@ class Ensemble(Settings):
     threads: int | None = field(default=None, kw_only=True)
     device: str = field(default="cpu", kw_only=True)
 
-    namespace: ClassVar[str] = "taupi.ensembles"
     checks: ClassVar = {"threads": or_none(whole_number), "device": one_of(DEVICES)}

@@ -9,7 +9,7 @@ from taupi.reporting.arm_values import arm_values
 
 _MEANING = (
     "A dot is the value from one arm's own logs, with its 95 % interval; point at it for the numbers. The dashed line is a "
-    "typical arm. Red dots are the arms listed above."
+    "typical arm. Red dots are the arms listed above. A hollow dot on that line is an arm whose logs do not determine the value."
 )
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-
 from taupi.identification.fleet.drift import Drift
-from taupi.identification.fleet.fleet_fit import Outlier
+from taupi.identification.fleet.fleet_fit import MOST_CHANGES, Outlier
 from taupi.reporting.sections.base import cell, head, listed, number
 
 # Beyond this, chance is no explanation in a fleet of any size.
@@ -21,8 +19,6 @@ _KINDS = {
     "curve": "the curve of friction",
     "offset": "the offset",
 }
-# Largest number of changes over time that sentences describe.
-_MOST_CHANGES = 20
 
 
 class FindingsSection:
@@ -41,9 +37,10 @@ class FindingsSection:
             for arm, ratio in fleet.strangers.items()
         ]
         sentences += [sentence(each) for each in outliers]
-        sentences += [_change(each) for each in fleet.changes()[:_MOST_CHANGES]]
+        changes = fleet.changes()
+        sentences += [_change(each) for each in changes[:MOST_CHANGES]]
         return {
-            "sentences": _verdict(sentences),
+            "sentences": _verdict(sentences, max(len(changes) - MOST_CHANGES, 0)),
             "table": _table(outliers) if outliers else "",
             "meaning": "z is the distance from a typical arm in standard deviations (between arms, and the error of the "
             f"estimate); above {content.limit:g} an arm is listed. “First seen” is the first log that shows it on its own; "
@@ -59,26 +56,31 @@ def sentence(each: Outlier) -> str:
     else:
         how = f"{each.value:.3g} where a typical arm has {each.fleet:.3g}"
     since = f", first seen in {each.first_seen}{_when(each)}" if each.first_seen else ", in no single log alone"
-    sure = "certainly" if abs(each.z) > _SURE else "very likely"
-    return f"{each.arm}, {joint}: {_KINDS.get(kind, kind)} is {how}{since}; {sure} not by chance (z = {each.z:+.1f})."
+    return f"{each.arm}, {joint}: {_KINDS.get(kind, kind)} is {how}{since}; {_certainty(each.z)}."
 
 
-def _verdict(sentences: list[str]) -> str:
-    """Return the verdict on the fleet: all is well, or what is not."""
+def _certainty(z: float) -> str:
+    return f"{'certainly' if abs(z) > _SURE else 'very likely'} not by chance (z = {z:+.1f})"
+
+
+def _verdict(sentences: list[str], more: int) -> str:
+    """Return the verdict on the fleet: all is well, or what is not; `more` changes are counted and not described."""
     if not sentences:
         return '<div class="verdict"><b>Good: no arm stands out.</b></div>'
-    count = f"{len(sentences)} findings" if len(sentences) > 1 else "One finding"
-    return f'<div class="verdict doubtful"><b>{count}:</b>{listed(sentences)}</div>'
+    count = f"{len(sentences) + more} findings" if len(sentences) + more > 1 else "One finding"
+    unsaid = (
+        [f"{more} more {'changes' if more > 1 else 'change'} over an arm's own logs, less clear ones."] if more else []
+    )
+    return f'<div class="verdict doubtful"><b>{count}:</b>{listed([*sentences, *unsaid])}</div>'
 
 
 def _change(each: Drift) -> str:
     """Return how a parameter of an arm changed, in words."""
     joint, _, kind = each.parameter.rpartition(".")
-    known = [value for value in each.values if np.isfinite(value)]
     since = "" if each.since is None else f" since {each.since:g}"
     return (
-        f"{each.arm}, {joint}: {_KINDS.get(kind, kind)} changed from {known[0]:.3g} to {known[-1]:.3g}{since}, "
-        f"beside the arm's own earlier logs; certainly not by chance (z = {each.z:+.1f})."
+        f"{each.arm}, {joint}: {_KINDS.get(kind, kind)} changed from {each.first:.3g} to {each.last:.3g}{since}, "
+        f"compared with the arm's own earlier logs; {_certainty(each.z)}."
     )
 
 

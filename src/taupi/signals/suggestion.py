@@ -13,7 +13,8 @@ from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.settings import takes
 from taupi.signals.log import SIGNALS
-from taupi.signals.mapping.guess import Header, parse_header
+from taupi.signals.mapping.columns import recorded_joints
+from taupi.signals.mapping.guess import Header, counts_rows, parse_header, time_unit
 from taupi.signals.mapping.templates import gap_in
 from taupi.signals.mapping.units import DIMENSION
 from taupi.signals.read import PathLike, read_log, read_table
@@ -23,8 +24,6 @@ from taupi.signals.reading import Reading
 _FAR = 10.0
 _WIDTH = 118
 _MOST = 64  # unrecognised columns that are looked at
-# Units of time by how the name of a column ends.
-_TIME_UNITS = (("ms", "ms"), ("us", "us"), ("ns", "ns"), ("milliseconds", "ms"), ("microseconds", "us"))
 
 
 @dataclass(frozen=True)
@@ -77,10 +76,9 @@ def suggest_mapping(path: PathLike, robot: Robot | None = None, *, reading: Read
     unused = [h.name for h in headers if not h.measured]
     unknown_names = [name for name in table.columns if parse_header(name) is None]
     single = [name for name in unknown_names if table.widths[name] == 1][:_MOST]
-    if "time" not in chosen:
-        lines += _times(path, single, reading) if single and reading.rate_hz is None else []
+    times = [] if "time" in chosen or reading.rate_hz is not None else _times(path, single, reading)
     torques = [] if {"tau", "tau_m", "current", "voltage"} & set(chosen) else _torques(single, count)
-    lines += _placeholders(chosen, reading, bool(torques)) + torques
+    lines += times + _placeholders(chosen, reading, bool(times), bool(torques)) + torques
     lines += _listed("Left out, as they are not measured", unused) + _listed("Not recognised", unknown_names)
     return Suggestion("\n".join([*lines, *_motor(chosen, count, bool(torques))]) + "\n", tuple(missing))
 
@@ -105,7 +103,7 @@ def _groups(signal: str, headers: Sequence[Header], widths: Mapping[str, int], r
 
     def likelihood(group: Group) -> tuple[bool, int]:
         count = sum(widths[name] for name in group[0])
-        return (robot is not None and count != robot.n), -count
+        return (robot is not None and count != len(robot.actuated)), -count
 
     return groups if signal == "time" else sorted(groups, key=likelihood)
 
@@ -123,7 +121,7 @@ def _template(names: Sequence[str]) -> str | None:
     >>> _template(("q_1_deg", "q_2_deg")), _template(("q_0", "q_2"))
     ('q_{i}_deg', None)
     """
-    for place in re.finditer(r"\d+", names[0]):
+    for place in re.finditer(r"(?<!\d)\d{1,9}(?!\d)", names[0]):
         before, first, behind = names[0][: place.start()], place[0], names[0][place.end() :]
         expected = tuple(f"{before}{int(first) + k}{behind}" for k in range(len(names)))
         if len(names) > 1 and expected == tuple(names) and int(first) in (0, 1) and "{" not in before + behind:
@@ -142,7 +140,7 @@ def _missing(chosen: Mapping[str, Group], robot: Robot | None, reading: Reading)
         sentences.append("only motor positions were recognised: state the gears under [motor].")
     for signal, (names, _) in chosen.items():
         gap = gap_in(names)
-        if gap and (robot is None or len(names) < robot.n):
+        if gap and (robot is None or len(names) < len(robot.actuated)):
             sentences.append(f"{gap} is missing among the columns of {signal}.")
     return sentences
 
@@ -189,15 +187,17 @@ def _introduction(where: str, robot: Robot | None, count: int) -> list[str]:
         '# Each signal may have a unit, gain, sign, offset and delay: {columns = ..., unit = "deg", sign = [1, -1]}.',
         "",
     ]
-    names = list(robot.joint_names) if robot else [f"joint{k + 1}" for k in range(count)]
+    names = list(recorded_joints(robot)) if robot else [f"joint{k + 1}" for k in range(count)]
     return [*lines, f"# joints = {json.dumps(names, ensure_ascii=False)}  # in the order of the columns", ""]
 
 
-def _placeholders(chosen: Mapping[str, Group], reading: Reading, torques: bool) -> list[str]:
+def _placeholders(chosen: Mapping[str, Group], reading: Reading, times: bool, torques: bool) -> list[str]:
+    """Return lines for what is not known, in comments; `times` and `torques` say whether columns for these are offered."""
     lines = []
     if "time" not in chosen:
         rate = reading.rate_hz
-        lines.append(f"rate_hz = {rate:g}" if rate else "# rate_hz = 1000  # samples per second, as there is no time")
+        why = "if that is not the time" if times else "as there is no time"
+        lines.append(f"rate_hz = {rate:g}" if rate else f"# rate_hz = 1000  # samples per second, {why}")
     if "q" not in chosen:
         lines.append('# q = "q{i}"  # positions of the joints')
     if not torques and not {"tau", "tau_m", "current", "voltage"} & set(chosen):
@@ -208,7 +208,10 @@ def _placeholders(chosen: Mapping[str, Group], reading: Reading, torques: bool) 
 
 
 def _times(path: PathLike, names: Sequence[str], reading: Reading) -> list[str]:
-    """Return which unrecognised columns could be the time, in comments: those that rise steadily."""
+    """Return which unrecognised columns could be the time, in comments: those that rise steadily and do not count rows."""
+    names = [name for name in names if not counts_rows(name)]
+    if not names:
+        return []
     try:  # read as positions, which may have any values
         columns = {"q": {"columns": list(names)}}
         log = read_log(path, reading=Reading(columns, 1.0, reading.topic, reading.format))
@@ -218,9 +221,9 @@ def _times(path: PathLike, names: Sequence[str], reading: Reading) -> list[str]:
     for name, values in zip(names, log.q.T, strict=True):
         steps = np.diff(values)
         if len(steps) > 1 and steps.min() > 0 and np.median(steps) > 0.5 * steps.mean():
-            unit = next((unit for ending, unit in _TIME_UNITS if name.lower().endswith(ending)), "s")
-            column = json.dumps(name, ensure_ascii=False)
-            lines.append(f'# time = {{columns = {column}, unit = "{unit}"}}  # rises steadily: is this the time?')
+            unit, column = time_unit(name), json.dumps(name, ensure_ascii=False)
+            question = "is this the time?" if unit else "is this the time, and in seconds?"
+            lines.append(f'# time = {{columns = {column}, unit = "{unit or "s"}"}}  # rises steadily: {question}')
     return lines
 
 
@@ -229,9 +232,16 @@ def _torques(names: Sequence[str], count: int) -> list[str]:
     stems: dict[str, list[str]] = {}
     for name in names:
         stems.setdefault(re.sub(r"\d+", "#", name), []).append(name)
-    templates = [_template(members) for members in stems.values() if len(members) == count]
+    templates = [_template(sorted(members, key=_numbers)) for members in stems.values() if len(members) == count]
     columns = [json.dumps(template, ensure_ascii=False) for template in templates if template is not None]
-    return [f"# tau = {column}  # one per joint: torques? Of currents, current = {column}" for column in columns]
+    return [
+        f"# tau = {column}  # one per joint: torques? If they are currents: current = {column}" for column in columns
+    ]
+
+
+def _numbers(name: str) -> list[tuple[int, str]]:
+    """Return the numbers in the name of a column, however long, so that columns with a common stem are ordered by them."""
+    return [(len(digits), digits) for digits in (word.lstrip("0") for word in re.findall(r"\d+", name))]
 
 
 def _listed(what: str, names: Sequence[str]) -> list[str]:
