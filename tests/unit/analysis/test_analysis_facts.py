@@ -5,10 +5,13 @@ from fractions import Fraction
 import casadi as cs
 import numpy as np
 import pytest
+import sympy
 
+import taupi as tp
 from taupi.analysis.bound_results import Bound, Growth
 from taupi.analysis.bounding.norms import ROUNDING, slack
 from taupi.analysis.bounding.taylor_expansion import FLAT, Expansion
+from taupi.analysis.symbolic_bounds import _Formulas
 
 
 def test_a_growing_bound_is_never_below_its_exact_sum():
@@ -42,3 +45,16 @@ def test_rounding_errors_grow_with_the_size_of_values_whatever_their_sign():
     expected = ROUNDING * 3 * 4.5
     for a, b in ((1, 1), (-1, 1), (1, -1), (-1, -1)):
         assert slack(a * f, b * slopes, rest) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_range_of_a_wave_is_that_of_its_values(seed):
+    """Sine and cosine of 2 q1 - q2 over random boxes, beside their values on a fine grid."""
+    rng = np.random.default_rng(seed)
+    spans = np.sort(rng.uniform(-5, 5, (2, 2)), axis=1)
+    spans[:, 1] = spans[:, 0] + (spans[:, 1] - spans[:, 0]) * rng.uniform(0.05, 1)
+    formulas = _Formulas(tp.load("elbow2r"), spans)
+    q1, q2 = sympy.symbols("q1 q2")
+    angles = np.linspace(2 * spans[0, 0] - spans[1, 1], 2 * spans[0, 1] - spans[1, 0], 20_001)
+    for wave, values in ((sympy.sin, np.sin(angles)), (sympy.cos, np.cos(angles))):
+        np.testing.assert_allclose(formulas._wave(wave(2 * q1 - q2)), (values.min(), values.max()), atol=1e-5)

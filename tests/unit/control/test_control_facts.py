@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.control.gains import default_adaptation
+from taupi.control.gains import default_adaptation, typical
 from taupi.control.laws.elastic_pd_gravity import default_gains
 from taupi.control.lyapunov import LyapunovRecord, _reasons, plant_parameters
 from taupi.control.pseudo_inertia import dual, log_divergence, pseudo
@@ -156,3 +156,8 @@ def test_a_task_is_followed_with_the_friction_of_the_joints():
     before, now, after = (path(q + k * h * qd + (k * h) ** 2 / 2 * qdd) for k in (-1, 0, 1))
     tau, _ = law.step(law.init(), q, qd, now, (after - before) / (2 * h), (after - 2 * now + before) / h**2, dt=0.001)
     np.testing.assert_allclose(tau, tp.inverse_dynamics(arm, terms=("viscous",))(q, qd, qdd), rtol=1e-5)
+
+
+def test_default_gains_of_an_arm_without_mass_are_numbers():
+    nothing = ARM.with_parameters(np.zeros(len(ARM.parameters)))
+    assert np.isfinite(typical(nothing).inverse).all()
