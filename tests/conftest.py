@@ -1,5 +1,6 @@
 """Where the robots of other people are; random examples that are the same in every run."""
 
+import os
 import re
 import sys
 import sysconfig
@@ -21,6 +22,12 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     if sys.platform != "win32" or not collection_path.name.startswith("test_"):
         return None
     return bool(NEEDS_PINOCCHIO.search(collection_path.read_text(encoding="utf-8"))) or None
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what tests compile in pytest's own cache: neither the user's files nor theirs affect each other."""
+    if "TAUPI_CACHE" not in os.environ and hasattr(config, "cache"):
+        os.environ["TAUPI_CACHE"] = str(config.cache.mkdir("taupi"))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -149,14 +149,14 @@ def _problem_of_pieces(
     pieces = passes.pieces(full)
     _refuse_duplicates([p.record for p, log in zip(pieces, passes.logs, strict=True) if not isinstance(log, Log)])
     _refuse_differences(pieces, adopted)
-    left_out = [f"{each.name} is left out: {each.reason}" for each in passes.skipped]
+    pass_notes = [f"{each.name} is left out: {each.reason}" for each in passes.skipped]
     if len(passes.machines) > 1:
         kinds = "; ".join(passes.machines)
-        left_out.append(
+        pass_notes.append(
             f"machines of {len(passes.machines)} kinds read the logs, so that last bits may differ: {kinds}"
         )
     problem = pooled_problem(
-        inputs, plan.base, pieces, friction, choices.cutoffs, plan.preparation, [*notes, *left_out], modulated
+        inputs, plan.base, pieces, friction, choices.cutoffs, plan.preparation, [*notes, *pass_notes], modulated
     )
     return dataclasses.replace(
         problem,

@@ -16,7 +16,7 @@ import numpy as np
 
 # The most bytes that are kept, of all results together.
 LIMIT = 512 * 1024 * 1024
-# For results smaller than this, the C library is faster.
+# For results that are smaller than this, all outputs together, the C library is faster.
 LEAST = 1024 * 1024
 _ALIGNMENT = 64
 
