@@ -14,6 +14,8 @@ from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.gains.gain_estimate import GainEstimate
 from taupi.identification.hidden_links.motor_log import drive_of
 from taupi.identification.hidden_links.solver import Solver
+from taupi.identification.payloads import real_body
+from taupi.identification.payloads.payload_estimate import PayloadEstimate
 from taupi.identification.physical.least_squares import _moved_inside
 from taupi.identification.physical.standard_parameters import Consistency
 from taupi.identification.rows.recording import Extent
@@ -22,6 +24,7 @@ from taupi.identification.rows.samples import Samples
 from taupi.identification.tuning.friction_shape import _least_residual, default_shapes
 from taupi.identification.tuning.model_bandwidth import bandwidths_of
 from taupi.identification.tuning.timing import _coefficient
+from taupi.model.body import smallest_eigenvalue
 
 
 def test_real_bodies_are_said_to_be_so_and_how_far_they_are():
@@ -147,3 +150,23 @@ def test_the_error_of_a_coefficient_is_its_scatter():
     )
     assert found[:, 0].mean() == pytest.approx(2.0, abs=0.01)
     assert found[:, 1].mean() == pytest.approx(found[:, 0].std(), rel=0.2)
+
+
+def test_an_unknown_centre_of_mass_makes_inertia_about_it_unknown():
+    determined = np.ones(10, dtype=bool)
+    load = SimpleNamespace(_jacobian=np.eye(10), determined=determined)
+    assert np.isfinite(np.asarray(PayloadEstimate._errors(load, np.eye(10)))).all()
+    determined[2] = False
+    unknown = np.isinf(np.asarray(PayloadEstimate._errors(load, np.eye(10))))
+    assert unknown.tolist() == [False, False, True, False, *[True] * 6]
+
+
+@pytest.mark.parametrize("short", [0.0, 1e-3, 0.5])
+def test_what_a_solver_misses_of_a_real_body_is_made_up_for(monkeypatch, short):
+    """The body of the nearest pseudo-inertia plus a multiple of the identity: its smallest eigenvalue is that of the edge."""
+    ball = np.array([1.0, 0, 0, 0, 2.0, 0, 0, 2.0, 0, 2.0])
+    monkeypatch.setattr(
+        real_body, "least_squares_in_cone", lambda *args: SimpleNamespace(x=(real_body._EDGE - short) * ball)
+    )
+    nearest = real_body._nearest(-ball, np.eye(10))
+    assert smallest_eigenvalue(nearest.tolist()) == pytest.approx(real_body._EDGE, abs=1e-12)
