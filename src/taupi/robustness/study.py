@@ -97,7 +97,7 @@ class RobustnessStudy:
         rows: list[tuple[str, ...]] = [("law", "converged", "diverged", *heads, f"worst, {self.unit}")]
         for name, data in self.to_dict()["laws"].items():
             late = [_shown(value) for value in (*data["late_error"].values(), data["worst"]["late_error"])]
-            rows.append((name, f"{100 * data['converged']:.4g} %", str(data["diverged"]), *late))
+            rows.append((name, percent(data["converged"]), str(data["diverged"]), *late))
         return rows
 
     def __repr__(self) -> str:
@@ -210,6 +210,15 @@ def _worst_joint(summary: RunSummary) -> np.ndarray:
 def _number(value: float) -> float | None:
     """Return a number that JSON can represent: None for a roll-out that diverged."""
     return float(value) if np.isfinite(value) else None
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, with enough digits for one arm in a million.
+
+    >>> percent(0.25), percent(1 - 1e-6)
+    ('25 %', '99.9999 %')
+    """
+    return f"{100 * share:.6g} %"
 
 
 def _shown(value: float | None) -> str:

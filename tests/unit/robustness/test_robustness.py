@@ -7,6 +7,7 @@ import pytest
 
 import taupi as tp
 from taupi.model.body import pseudo_inertia, smallest_eigenvalue
+from taupi.robustness.page import study_page
 from taupi.robustness.uncertain_links import uncertain_links
 
 ARM = tp.load("elbow2r")
@@ -116,3 +117,11 @@ def test_arms_that_diverge_are_counted():
 def test_bad_input(options, message):
     with pytest.raises(tp.TaupiError, match=message):
         tp.ensembles.robustness(**({"robot": ARM, "duration": 0.01, "roll_outs": 2} | options))
+
+
+def test_a_share_is_the_same_in_the_table_and_in_the_verdict(study, monkeypatch):
+    """One arm in a hundred thousand fails, which four digits would not show."""
+    monkeypatch.setattr(type(study), "share", lambda self, law: 1 - 1e-5)
+    assert {row[1] for row in study.rows()[1:]} == {"99.999 %"}
+    page = study_page(study)
+    assert page.count("99.999 %") == 2 * len(study.summaries) and "100 %" not in page.split('id="errors"')[0]
