@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupi.reporting.chart import chart, coloured
+from taupi.reporting.chart import Axis, chart, coloured
 from taupi.reporting.page import assembled
 from taupi.reporting.sections.base import cell, head
 from taupi.robustness.study import RobustnessStudy, percent
@@ -65,7 +65,7 @@ def _distribution(study: RobustnessStudy) -> str:
         errors = study.errors(name)
         values = errors[np.minimum((shares * len(errors)).astype(int), len(errors) - 1)]
         lines.append(coloured(name, k, np.where(np.isfinite(values), values, np.nan)))
-    across = "share of the arms with a smaller error, %"
+    across = Axis("share of the arms with a smaller error, %", "%")
     return chart("late rms error, worst joint", study.unit, 100 * shares, lines, "share", log=True, across=across)
 
 
