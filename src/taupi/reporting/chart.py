@@ -66,8 +66,8 @@ def chart(
 
     `log` makes the scale logarithmic, on which only positive values show. `times` are those of each line, if they differ:
     `time` is then what the chart spans. `runaway` lets lines leave the chart where they grow to a thousand times the usual size,
-    as in a loop that diverged. `across` is the horizontal axis if it is not time. `height` is its own, and it is
-    960 units wide.
+    as in a loop that diverged. `across` is the horizontal axis if it is not time. The chart is 960 units wide
+    and of this `height`.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 50)
