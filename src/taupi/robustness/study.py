@@ -205,12 +205,13 @@ def _number(value: float) -> float | None:
 
 
 def percent(share: float) -> str:
-    """Return a share in percent, with enough digits for one arm in a million.
+    """Return a share in percent, in four digits, or in as many as it takes to tell it from all.
 
-    >>> percent(0.25), percent(1 - 1e-6)
-    ('25 %', '99.9999 %')
+    >>> percent(0.25), percent(255 / 256), percent(1 - 1e-6), percent(1.0)
+    ('25 %', '99.61 %', '99.9999 %', '100 %')
     """
-    return f"{100 * share:.6g} %"
+    texts = (f"{100 * share:.{digits}g}" for digits in range(4, 17))
+    return f"{next((text for text in texts if share == 1 or float(text) < 100), '100')} %"
 
 
 def _shown(value: float | None) -> str:

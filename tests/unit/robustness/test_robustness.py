@@ -78,7 +78,7 @@ def test_the_page_has_the_numbers(study, tmp_path):
     assert text.count('<figure class="chart"') == 2 and "Robustness of elbow2r" in text and "<script src" not in text
     best = max(study.summaries, key=study.share)
     verdict = text.split('id="verdict"')[1].split("</section>")[0]
-    assert f"{best} brings {100 * study.share(best):.6g} % of the arms to errors below {study.within:g} rad" in verdict
+    assert f"{best} brings {100 * study.share(best):.4g} % of the arms to errors below {study.within:g} rad" in verdict
     assert all(f"{law}: {100 * study.share(law):.6g} %" in verdict for law in study.summaries if law != best)
     assert text.index('id="verdict"') < text.index('id="share"')
     assert "6 arms that differ from elbow2r by about 20 %" in repr(study)
