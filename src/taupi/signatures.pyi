@@ -1153,7 +1153,8 @@ def robustness(
 
     `robot`: the model in the laws. The links of the arms differ from it at random, and are physically possible.
     `laws`: by default PD with gravity, computed torque and Slotine and Li's law, each with its default gains.
-    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at its own frequency.
+    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m) or up to its limits, at its own
+        frequency.
     `roll_outs`: how many arms.
     `spread`: how much their parameters differ, as a share.
     `within`: the rms error in the last fifth of the time, rad or m, below which a roll-out counts as converged, at every joint.

@@ -11,7 +11,7 @@ from pages import Page
 
 import taupi as tp
 from taupi.cli.laws import LAW_GAINS, LAWS, gains_of
-from taupi.cli.references import gentle_sines
+from taupi.simulation.default_motions import gentle_sines
 
 
 def test_laws_side_by_side(tmp_path):

@@ -1,6 +1,7 @@
 """`taupi simulate` from outside."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
@@ -12,6 +13,13 @@ import taupi as tp
 
 def simulate(*arguments, cwd):
     return taupi("simulate", *arguments, cwd=cwd)
+
+
+def test_the_next_command_can_be_typed_as_it_is_printed(tmp_path):
+    done = simulate("elbow2r", "--duration", "0.1", "-o", "my out", cwd=tmp_path)
+    step = done.stderr.rpartition("next: ")[2].strip()
+    assert step.startswith("open 'my out/report.html' in a browser, or taupi log ")
+    assert taupi(*shlex.split(step.partition(" or taupi ")[2]), cwd=tmp_path).returncode == 0
 
 
 def test_a_run_is_written_and_told(tmp_path):

@@ -88,7 +88,7 @@ def draw(picture: Picture, path: Path) -> None:
         keep = np.unique(np.linspace(0, len(picture.time) - 1, POINTS).astype(int))
         for label, values in picture.lines.items():
             axes.plot(picture.time[keep], np.asarray(values)[keep], label=label, linewidth=1.2)
-        axes.set(title=picture.title, xlabel=picture.across, ylabel=picture.unit)
+        axes.set(title=picture.title, xlabel=picture.across.name, ylabel=picture.unit)
         axes.grid(alpha=0.3)
         if len(picture.lines) > 1:
             axes.legend(fontsize=8, frameon=False)

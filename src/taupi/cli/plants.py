@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from taupi.cli.parsing import per_joint, seconds
-from taupi.cli.references import PERIOD
 from taupi.cli.settings import Defaults, Without
 from taupi.errors import TaupiError
 from taupi.settings import Changes, Settings
+from taupi.simulation.default_motions import PERIOD
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.sensors import Sensors
 

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from taupi.model.robot import Robot
     from taupi.simulation.references import Reference, Sinusoids
 
-PERIOD = 4.0  # s, of the default motion
-HARMONICS = ((1, 2), (1, 3), (2, 3))  # of its joints in turn
-GOLDEN_ANGLE = 2.399963  # rad: multiples of this angle never coincide, however many there are
-
 _FILES = (".csv", ".txt", ".tsv", ".dat", ".gz", ".parquet", ".npz", ".mat", ".mcap", ".bag", ".db3")
 _DOCUMENTS = ("planar2", "puma560")
 _KNOWN = ("sine", *_DOCUMENTS, "none", "[[q], [q], ...]", "minjerk:[[q], ...]", "bspline:[[q], ...]", "a file")
@@ -61,6 +57,7 @@ def build_reference(text: str, robot: Robot, duration: float) -> Reference | Non
     import numpy as np
 
     import taupi as tp
+    from taupi.simulation.default_motions import gentle_sines
 
     if text == "none":
         return None
@@ -80,32 +77,6 @@ def build_reference(text: str, robot: Robot, duration: float) -> Reference | Non
     if Path(text).suffix.lower() in _FILES:
         return tp.SampledMotion.read(text, robot)
     raise unknown("reference", text, _KNOWN)
-
-
-def gentle_sines(robot: Robot) -> Sinusoids:
-    """Return two sines per joint that repeat every 4 s around mid-range, within half of the joint's range and half of its speed.
-
-    Joints take turns in their harmonics, and phases differ by the golden angle, so that no two joints move alike.
-    """
-    import numpy as np
-
-    import taupi as tp
-
-    middle, width, speed = [], [], []
-    for joint in robot.driving_joints:
-        low, high = joint.limits.lower, joint.limits.upper
-        if low is not None and high is not None and high - low < 20:
-            center, quarter = (low + high) / 2, (high - low) / 4
-        else:
-            center, quarter = 0.0, 0.5
-        middle.append(center)
-        width.append(min(quarter, 0.2 if joint.prismatic else 0.5))
-        speed.append(joint.limits.velocity or np.inf)  # 0 means that nobody filled it in
-    omega = 2 * np.pi / PERIOD * np.array([HARMONICS[j % len(HARMONICS)] for j in range(robot.n)])
-    amplitude = np.array(width, dtype=float)[:, None] * np.array([0.7, 0.3])
-    fastest = (amplitude * omega).sum(axis=1)
-    amplitude *= np.minimum(1.0, 0.5 * np.array(speed, dtype=float) / fastest)[:, None]
-    return tp.Sinusoids(middle, amplitude, omega, GOLDEN_ANGLE * np.arange(omega.size).reshape(omega.shape))
 
 
 def _sines(text: str) -> Sinusoids:

@@ -79,5 +79,6 @@ def written(paths: Sequence[Path], directory: Path) -> str:
     """Return the line that says what was written, and what to do with it."""
     page = next((p for p in paths if p.name == PAGE), None)
     log = next(p for name in (MEASURED, RUN) for p in paths if p.name == name)
-    step = f"open {page} in a browser, or taupi log {log}" if page else f"taupi log {log}"
+    step = f"taupi log {shlex.quote(str(log))}"
+    step = f"open {shlex.quote(str(page))} in a browser, or {step}" if page else step
     return f"wrote {directory}: {', '.join(str(p.relative_to(directory)) for p in paths)}; next: {step}"

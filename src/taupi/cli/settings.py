@@ -23,6 +23,7 @@ import typer
 
 from taupi.cli.field_forms import form_of
 from taupi.cli.parsing import one_or_each
+from taupi.errors import unknown
 from taupi.settings import Changes, Settings
 
 
@@ -111,6 +112,11 @@ class _Subject:
         left_out = {name for mark in marks if isinstance(mark, Without) for name in mark.names}
         fields = tuple(f for f in dataclasses.fields(kind) if f.name not in left_out)
         defaults = {name: value for mark in marks if isinstance(mark, Defaults) for name, value in mark.values.items()}
+        kept = [f.name for f in fields]
+        for names, known in ((left_out, kind.names()), (defaults, kept)):
+            for name in names:
+                if name not in known:  # a misspelt one would change nothing, without a word
+                    raise unknown("setting", name, known, kind.__name__)
         return cls(kind, fields, changes is not None, defaults)
 
     def options(self) -> list[inspect.Parameter]:

@@ -249,3 +249,12 @@ class Parameters:
 
 def _shown(value: Scalar) -> str:
     return f"{float(value):.9g}" if isinstance(value, Fraction) else str(value)
+
+
+def printed_unit(unit: str) -> str:
+    """Return a unit as pages and pictures show it, with its square raised.
+
+    >>> printed_unit("kg m^2")
+    'kg m²'
+    """
+    return unit.replace("^2", "²")

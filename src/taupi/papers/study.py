@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import Argument, TaupiError
+from taupi.reporting.chart import TIME, Axis
 from taupi.tables import html_table, table
 
 # Where the protocol and the figures of our own reference runs are documented.
@@ -216,13 +217,13 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Up to three lines over time (N,), by name: a chart of the page. `across` names the axis if it is not time."""
+    """Up to three lines over time (N,), by name: a chart of the page. `across` is the axis if it is not time."""
 
     title: str
     unit: str
     time: np.ndarray
     lines: Mapping[str, np.ndarray]
-    across: str = "seconds"
+    across: Axis = TIME
 
 
 @dataclass(frozen=True)

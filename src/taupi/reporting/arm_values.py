@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.identification.fleet.fleet_fit import Fleet
+from taupi.model.parameters import printed_unit
 
 _NORMAL_95 = 1.96  # standard errors of a 95 % interval
 
@@ -56,4 +57,4 @@ def arm_values(fleet: Fleet, limit: float = 4.0) -> list[ArmValues]:
 
 def _unit(fleet: Fleet, name: str) -> str:
     parameters = next(iter(fleet.values())).basis.parameters
-    return parameters.units[parameters.names.index(name)].replace("^2", "²")
+    return printed_unit(parameters.units[parameters.names.index(name)])

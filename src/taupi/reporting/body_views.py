@@ -12,7 +12,10 @@ from taupi.identification.payloads.payload_estimate import AXES, PayloadEstimate
 # The two axes of each view, to the right and upwards.
 VIEWS = ((0, 1), (0, 2), (1, 2))
 _PANE, _MARGIN = 300.0, 34.0
-_DWARFS, _SMALL = 6.0, 0.05  # times the distance of the centre of mass, or times this many metres
+# A body of which only the mass and its centre are known is drawn as likely as long as it reaches at most this many times as far
+# as the centre of mass does: beyond that the picture shows the guess, and the centre is a dot in it.
+_DWARFS = 6.0
+_SMALL = 0.05  # m: a centre nearer to the frame counts as this far, since a tool of that size is usual
 # The colours of axes on the page: x red, y green, z blue.
 _COLOURS = ("c0", "c2", "c1")
 _STYLE = (

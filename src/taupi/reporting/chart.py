@@ -31,6 +31,15 @@ class Line:
     values: np.ndarray
 
 
+@dataclass(frozen=True)
+class Axis:
+    """What the horizontal axis of a chart shows: its name in words, and the unit beside its last number."""
+
+    name: str
+    unit: str = ""
+
+
+TIME = Axis("seconds", "s")
 RUNAWAY = 1000.0  # times the usual size: beyond this a line ran away
 COLOURS = 8  # of lines side by side, c0 .. c7 in the style sheet
 
@@ -50,15 +59,15 @@ def chart(
     log: bool = False,
     times: Sequence[np.ndarray] | None = None,
     runaway: bool = False,
-    across: str = "seconds",
+    across: Axis = TIME,
     height: int = HEIGHT,
 ) -> str:
     """Return lines over time (N,) as a figure; charts of one `group` zoom together, each line has at most `points` points.
 
     `log` makes the scale logarithmic, on which only positive values show. `times` are those of each line, if they differ:
     `time` is then what the chart spans. `runaway` lets lines leave the chart where they grow to a thousand times the usual size,
-    as in a loop that diverged. `across` names the horizontal axis if it is not time in seconds, with its unit after a comma.
-    `height` is that of the chart, which is 960 units wide.
+    as in a loop that diverged. `across` is the horizontal axis if it is not time. The chart is 960 units wide
+    and of this `height`.
 
     >>> import numpy as np
     >>> t = np.linspace(0, 1, 50)
@@ -84,19 +93,17 @@ def chart(
         parts.append(_polyline(line, x, line.values[rows[k]], low, high))
     inner = (WIDTH - LEFT - RIGHT, height - TOP - BOTTOM)
     named = f"{title}: " if title else ""
-    described = f"{named}{', '.join(line.name for line in lines)}, {unit} over {across}, "
+    described = f"{named}{', '.join(line.name for line in lines)}, {unit} over {across.name}, "
     described += f"between {_plain(low, log)} and {_plain(high, log)}. {KEYS}"
-    small = unit if across == "seconds" else f"{unit} over {across}".strip()
-    _, comma, across_unit = across.rpartition(", ")
-    seconds = "s" if across == "seconds" else across_unit if comma else ""
+    small = unit if across == TIME else f"{unit} over {across.name}".strip()
     facts = f'data-group="{html.escape(group)}" data-span="{start!r} {stop!r}" data-range="{low!r} {high!r}"'
-    facts += f' data-units="{html.escape(seconds)}|{html.escape(unit)}"' + (' data-scale="log"' if log else "")
+    facts += f' data-units="{html.escape(across.unit)}|{html.escape(unit)}"' + (' data-scale="log"' if log else "")
     return (
         f'<figure class="chart" {facts}>'
         f"<figcaption>{html.escape(title)} <small>{html.escape(small)}</small>{_legend(lines)}"
         f'</figcaption><svg viewBox="0 0 {WIDTH} {height}" role="img" tabindex="0" '
         f'aria-label="{html.escape(described)}">'
-        f'<g class="axes">{axes(start, stop, low, high, log, (seconds, unit), height)}</g>'
+        f'<g class="axes">{axes(start, stop, low, high, log, (across.unit, unit), height)}</g>'
         f'<svg class="view" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}" viewBox="0 0 {SPAN} {TALL}" '
         f'preserveAspectRatio="none">{"".join(parts)}</svg>'
         f'<rect class="frame" x="{LEFT}" y="{TOP}" width="{inner[0]}" height="{inner[1]}"/></svg><output></output></figure>'

@@ -8,14 +8,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupi.reporting.chart import chart, coloured
+from taupi.reporting.chart import Axis, chart, coloured
 from taupi.reporting.page import assembled
 from taupi.reporting.sections.base import cell, head
-from taupi.robustness.study import RobustnessStudy
+from taupi.robustness.study import RobustnessStudy, percent
 from taupi.version import __version__
 
 _POINTS = 200  # of a distribution
-_DOUBTFUL = 0.5  # if even the best law brings fewer than this share of the arms to the reference, it fails
+# The verdict is "wrong" if even the best law brings no more than this share of the arms to the reference: for a single arm,
+# failing is then at least as likely as not.
+_WRONG_UP_TO = 0.5
 
 
 def study_page(study: RobustnessStudy) -> str:
@@ -37,16 +39,11 @@ def _verdict(study: RobustnessStudy) -> str:
     """Return the share of arms that the best law brings to the reference, and the shares of the other laws."""
     shares = {name: study.share(name) for name in study.summaries}
     best = max(shares, key=lambda name: shares[name])
-    level = "" if shares[best] == 1 else " doubtful" if shares[best] > _DOUBTFUL else " wrong"
-    words = f"{best} brings {_percent(shares[best])} of the arms to errors below {study.within:g} {study.unit}"
-    rest = "; ".join(f"{name}: {_percent(share)}" for name, share in shares.items() if name != best)
+    level = "" if shares[best] == 1 else " doubtful" if shares[best] > _WRONG_UP_TO else " wrong"
+    words = f"{best} brings {percent(shares[best])} of the arms to errors below {study.within:g} {study.unit}"
+    rest = "; ".join(f"{name}: {percent(share)}" for name, share in shares.items() if name != best)
     others = f"<p>{html.escape(rest)}.</p>" if rest else ""
     return f'<div class="verdict{level}"><b>{html.escape(words)}.</b>{others}</div>'
-
-
-def _percent(share: float) -> str:
-    """Return a share in percent, with enough digits for one arm in a hundred thousand."""
-    return f"{100 * share:.6g} %"
 
 
 def _share(study: RobustnessStudy) -> str:
@@ -68,7 +65,7 @@ def _distribution(study: RobustnessStudy) -> str:
         errors = study.errors(name)
         values = errors[np.minimum((shares * len(errors)).astype(int), len(errors) - 1)]
         lines.append(coloured(name, k, np.where(np.isfinite(values), values, np.nan)))
-    across = "share of the arms with a smaller error, %"
+    across = Axis("share of the arms with a smaller error, %", "%")
     return chart("late rms error, worst joint", study.unit, 100 * shares, lines, "share", log=True, across=across)
 
 

@@ -20,9 +20,10 @@ from taupi.model.robot import Robot
 from taupi.progress import progress
 from taupi.robustness.uncertain_links import uncertain_links
 from taupi.settings import takes
+from taupi.simulation.default_motions import swing
 from taupi.simulation.horizon import Horizon
 from taupi.simulation.plants.rigid_plant import RigidPlant
-from taupi.simulation.references import ReferenceLike, Sinusoids, as_reference
+from taupi.simulation.references import ReferenceLike, as_reference
 from taupi.simulation.run import Run
 from taupi.simulation.run_summary import RunSummary
 from taupi.simulation.simulate import simulate_many, simulate_summary
@@ -97,7 +98,7 @@ class RobustnessStudy:
         rows: list[tuple[str, ...]] = [("law", "converged", "diverged", *heads, f"worst, {self.unit}")]
         for name, data in self.to_dict()["laws"].items():
             late = [_shown(value) for value in (*data["late_error"].values(), data["worst"]["late_error"])]
-            rows.append((name, f"{100 * data['converged']:.4g} %", str(data["diverged"]), *late))
+            rows.append((name, percent(data["converged"]), str(data["diverged"]), *late))
         return rows
 
     def __repr__(self) -> str:
@@ -133,7 +134,8 @@ def robustness(
 
     `robot`: the model in the laws. The links of the arms differ from it at random, and are physically possible.
     `laws`: by default PD with gravity, computed torque and Slotine and Li's law, each with its default gains.
-    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m), at its own frequency.
+    `reference`: a motion to follow; by default each joint swings by half a radian (or 0.1 m) or up to its limits, at its own
+        frequency.
     `roll_outs`: how many arms.
     `spread`: how much their parameters differ, as a share.
     `within`: the rms error in the last fifth of the time, rad or m, below which a roll-out counts as converged, at every joint.
@@ -151,7 +153,7 @@ def robustness(
     not_negative("spread", spread)
     positive("within", within)
     chosen = _named([PDGravity(robot), ComputedTorque(robot), SlotineLi(robot)] if laws is None else laws)
-    motion = _swing(robot) if reference is None else reference
+    motion = swing(robot) if reference is None else reference
     rng = np.random.default_rng(seed)
     links = uncertain_links(robot, spread, count, rng)
     start = as_reference(motion, robot.n)(np.zeros(1)).q + rng.uniform(-_OFFSET, _OFFSET, (count, robot.n))
@@ -192,16 +194,6 @@ def _named(laws: Sequence[Law]) -> dict[str, Law]:
     }
 
 
-def _swing(robot: Robot) -> Sinusoids:
-    """Return a motion that swings each joint at its own frequency, around the middle of its range."""
-    n, middle = robot.n, []
-    for joint in robot.driving_joints:
-        low, high = joint.limits.lower, joint.limits.upper
-        middle.append(0.0 if low is None or high is None else float(low + high) / 2)
-    amplitude = [[0.1 if joint.prismatic else 0.5] for joint in robot.driving_joints]
-    return Sinusoids(middle, amplitude, [[1.0 + 2.0 * k / n] for k in range(n)])
-
-
 def _worst_joint(summary: RunSummary) -> np.ndarray:
     assert summary.late_error is not None
     return np.where(summary.complete, summary.late_error.max(axis=1), np.inf)
@@ -210,6 +202,16 @@ def _worst_joint(summary: RunSummary) -> np.ndarray:
 def _number(value: float) -> float | None:
     """Return a number that JSON can represent: None for a roll-out that diverged."""
     return float(value) if np.isfinite(value) else None
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, in four digits, or in as many as it takes to tell it from all.
+
+    >>> percent(0.25), percent(255 / 256), percent(1 - 1e-6), percent(1.0)
+    ('25 %', '99.61 %', '99.9999 %', '100 %')
+    """
+    texts = (f"{100 * share:.{digits}g}" for digits in range(4, 17))
+    return f"{next((text for text in texts if share == 1 or float(text) < 100), '100')} %"
 
 
 def _shown(value: float | None) -> str:

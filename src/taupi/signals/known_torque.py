@@ -31,8 +31,6 @@ _GRAMMAR = "expected numbers, pi, q1, q2, ..., + - * / **, sin() and cos()"
 # A longer formula, or a larger exponent, is a mistake, or an attempt to keep the machine busy.
 _LONGEST, _LARGEST_POWER = 400, 8
 
-KnownTorqueLike = Mapping[str, Any] | Sequence[str]
-
 
 def check_known_torque(name: str, value: Any) -> tuple[str, ...]:
     """Return known torques as texts "joint = formula", from such texts or from a mapping of joints to formulas or numbers.

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from taupi.checks import not_negative, one_of, one_or_each, or_none, positive
 from taupi.cli.command import Command
 from taupi.cli.field_forms import FORMS, Form
-from taupi.cli.settings import OptionGroup, Without, with_options
+from taupi.cli.settings import Defaults, OptionGroup, Without, with_options
+from taupi.errors import TaupiError
 from taupi.identification.rows.preparation import Preparation
 from taupi.settings import Changes, Settings
 from taupi.signals.filtering.smoothing import Gaps, Smoothing
@@ -218,3 +219,29 @@ def test_a_form_belongs_to_one_class_alone(monkeypatch):
     assert calls == [(Kitchen(dish="stew", spoons=5), DeepCellar(dish="ham by stored", spoons=1))]
     text = ran(both, "--help")[0].output
     assert "--stored DISH" in text and "What is stored. In jars." in text and "--cellar-spoons" in text
+
+
+@pytest.mark.parametrize(
+    ("marks", "message"),
+    [
+        ((Defaults(spons=2),), "No setting 'spons' in Kitchen. Did you mean 'spoons'"),
+        ((Without("heat"),), "No setting 'heat' in Kitchen. Did you mean 'heat_hz'"),
+        ((Without("spoons"), Defaults(spoons=2)), "No setting 'spoons' in Kitchen"),
+    ],
+)
+def test_marks_that_name_no_setting_are_refused(marks, message):
+    def cook(*, kitchen) -> None: ...
+
+    cook.__annotations__["kitchen"] = Annotated[(Kitchen, *marks)]
+    with pytest.raises(TaupiError, match=message):
+        with_options(cook)
+
+
+def test_another_default_is_that_of_the_option():
+    def serve(calls):
+        def cook(*, kitchen: Annotated[Kitchen, Defaults(spoons=2)]) -> None:
+            calls.append(kitchen)
+
+        return cook
+
+    assert ran(serve)[1] == [Kitchen(spoons=2)]

@@ -159,6 +159,13 @@ def test_mjcf_bombs(tmp_path, text, sentence):
     assert sentence in refused(tmp_path / "arm.xml", text)
 
 
+def test_a_small_budget_allows_an_element_to_be_there_once(tmp_path):
+    pytest.importorskip("mujoco")
+    (tmp_path / "arm.xml").write_text(mjcf('<replicate count="1" offset="1 0 0"><geom size="1"/></replicate>'))
+    with tp.signals.reading_budget(nodes=19):
+        assert tp.load(tmp_path / "arm.xml").n == 1
+
+
 @POSIX
 @pytest.mark.parametrize(
     "assets", ['<asset><mesh name="m" file="pipe.stl"/></asset>', '<asset><hfield name="h" file="pipe.stl"/></asset>']

@@ -7,6 +7,7 @@ import pytest
 
 import taupi as tp
 from taupi.model.body import pseudo_inertia, smallest_eigenvalue
+from taupi.robustness.page import study_page
 from taupi.robustness.uncertain_links import uncertain_links
 
 ARM = tp.load("elbow2r")
@@ -77,7 +78,7 @@ def test_the_page_has_the_numbers(study, tmp_path):
     assert text.count('<figure class="chart"') == 2 and "Robustness of elbow2r" in text and "<script src" not in text
     best = max(study.summaries, key=study.share)
     verdict = text.split('id="verdict"')[1].split("</section>")[0]
-    assert f"{best} brings {100 * study.share(best):.6g} % of the arms to errors below {study.within:g} rad" in verdict
+    assert f"{best} brings {100 * study.share(best):.4g} % of the arms to errors below {study.within:g} rad" in verdict
     assert all(f"{law}: {100 * study.share(law):.6g} %" in verdict for law in study.summaries if law != best)
     assert text.index('id="verdict"') < text.index('id="share"')
     assert "6 arms that differ from elbow2r by about 20 %" in repr(study)
@@ -116,3 +117,11 @@ def test_arms_that_diverge_are_counted():
 def test_bad_input(options, message):
     with pytest.raises(tp.TaupiError, match=message):
         tp.ensembles.robustness(**({"robot": ARM, "duration": 0.01, "roll_outs": 2} | options))
+
+
+def test_a_share_is_the_same_in_the_table_and_in_the_verdict(study, monkeypatch):
+    """One arm in a hundred thousand fails, which four digits would not show."""
+    monkeypatch.setattr(type(study), "share", lambda self, law: 1 - 1e-5)
+    assert {row[1] for row in study.rows()[1:]} == {"99.999 %"}
+    page = study_page(study)
+    assert page.count("99.999 %") == 2 * len(study.summaries) and "100 %" not in page.split('id="errors"')[0]

@@ -180,6 +180,13 @@ def test_tables_of_very_many_columns(tmp_path):
     assert tp.read_log(written(tmp_path / "b.csv", f"t,{wide}\n{values}\n{values}\n")).n == 9_000
     assert time.process_time() - start < 5
     assert "has a line of more than 2 MiB" in refused(written(tmp_path / "c.csv", "t," + "x" * (3 << 20)))
+    comment = "#" * (1 << 20)  # the long line begins in one part of the file and ends in the next
+    for size, allowed in ((29 << 16, True), (40 << 16, False)):  # 1.8 MiB, 2.5 MiB
+        file = written(tmp_path / "d.csv", f"{comment}\nt,q1,{'x' * size}\n0,1,2\n1,2,3\n")
+        if allowed:
+            assert tp.read_log(file).n == 1
+        else:
+            assert "has a line of more than 2 MiB" in refused(file)
 
 
 # Parquet ---------------------------------------------------------------------------------------------------------------

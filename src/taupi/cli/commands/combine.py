@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -48,5 +49,8 @@ def combine(
         step("writing")
         paths = write_results(result, output, exports, force)
     print(json.dumps(fit_data(result, [], paths), indent=2) if as_json else fit_summary(result, []))
-    print(f"wrote {', '.join(map(str, paths))}; next: taupi validate {output} ANOTHER_LOG", file=sys.stderr)
+    print(
+        f"wrote {', '.join(map(str, paths))}; next: taupi validate {shlex.quote(str(output))} ANOTHER_LOG",
+        file=sys.stderr,
+    )
     exit_if_wrong(result, exports)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -33,4 +34,4 @@ def compress(
     tp.compress_log(tp.load_fit(fit), log, output, force=force, reading=reading)
     before = log.stat().st_size if log.is_file() else 0
     size = f", {output.stat().st_size / 1e3:.0f} kB of {before / 1e3:.0f}" if before else ""
-    print(f"wrote {output}{size}; next: taupi combine {fit} '*.piece' -o later", file=sys.stderr)
+    print(f"wrote {output}{size}; next: taupi combine {shlex.quote(str(fit))} '*.piece' -o later", file=sys.stderr)

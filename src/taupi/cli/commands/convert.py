@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -30,4 +31,4 @@ def convert(
     if output.suffix != ".toml":
         raise TaupiError(f"output is {str(output)!r}, expected a file ending in .toml.")
     tp.write_toml(description.load(robot), output, force=force)
-    print(f"wrote {output}; next: taupi info {output}", file=sys.stderr)
+    print(f"wrote {output}; next: taupi info {shlex.quote(str(output))}", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -62,5 +63,6 @@ def gains(
     if output is not None:
         text = reading.columns.read_text(encoding="utf-8") if isinstance(reading.columns, Path) else ""
         write_text(output, with_gains(text, result.motor_table(ratio)), force)
-        print(f"wrote {output}; next: taupi identify {robot} ... --columns {output}", file=sys.stderr)
+        read_by = shlex.join([robot, "LOG", "--columns", str(output), *description.words()])
+        print(f"wrote {output}; next: taupi identify {read_by} -o out", file=sys.stderr)
     print(json.dumps(result.to_dict(), indent=2) if as_json else repr(result))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,6 +33,7 @@ from taupi.signals.reading import Streaming
 
 if TYPE_CHECKING:
     from taupi.identification.results.fit import Fit
+    from taupi.identification.results.validation import Validation
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory for the results; created if missing.")]
 EstimatorOption = Annotated[
@@ -127,8 +128,6 @@ def identify(
     from taupi.identification.estimators import with_knowledge
     from taupi.identification.identify import fit_inputs
     from taupi.identification.inputs import FitInputs
-    from taupi.signals.formats.sources import file_name
-    from taupi.signals.log_part import whole_logs
 
     logs, others = expanded(logs), expanded(validate or [])
     check_threshold(max_error)
@@ -137,16 +136,20 @@ def identify(
     with progress("identify", 2 + len(others)) as step:
         step("reading and fitting")
         arm = description.load(robot)
-        known = description.load(prior) if prior else None
-        stated = {"prior": known, "seed": seed, "contact": contact, "feet": feet, **cluster.keywords}
-        inputs = FitInputs(arm, logs, _terms(terms), elastic, reading=reading, preparation=preparation, **stated)
+        inputs = FitInputs(
+            *(arm, logs, _terms(terms), elastic),
+            prior=description.load(prior) if prior else None,
+            seed=seed,
+            contact=contact,
+            feet=feet,
+            reading=reading,
+            preparation=preparation,
+            **cluster.keywords,
+        )
         chosen = with_knowledge(estimator, bounds, prior_weight)
         fit, fitted = fit_inputs(inputs, chosen, validated=True)  # for the report, without reading the logs again
         fit = with_record(fit, reading)
-        held_out = []
-        for path in others:
-            step(file_name(path))
-            held_out.append(fit.validate(path, reading=whole_logs(reading)))
+        held_out = _validations(fit, others, reading, step)
         step("writing")
         paths = write_results(fit, output, exports, force, held_out, fitted)
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
@@ -154,6 +157,18 @@ def identify(
     exit_if_wrong(fit, exports)
     exit_if_many_skipped(fit.record, len(fit.logs))
     exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
+
+
+def _validations(fit: Fit, logs: Sequence[Path], reading: Streaming, step: Callable[[str], None]) -> list[Validation]:
+    """Return how well a fit predicts logs that were not fitted; `step` is told the name of each."""
+    from taupi.signals.formats.sources import file_name
+    from taupi.signals.log_part import whole_logs
+
+    validations = []
+    for path in logs:
+        step(file_name(path))
+        validations.append(fit.validate(path, reading=whole_logs(reading)))
+    return validations
 
 
 def _say(fit: Fit, exports: ExportOptions, written: str) -> None:

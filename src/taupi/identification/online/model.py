@@ -17,7 +17,6 @@ from taupi.dynamics.terms import (
     Term,
     TermsLike,
     is_transmitted,
-    modulated_terms,
     resisting_torque,
     resolve_terms,
     term_columns,
@@ -159,9 +158,3 @@ def interpolated(x: Expression, knots: Sequence[float], values: Sequence[float])
     for a, b, low, high in zip(knots[:-1], knots[1:], values[:-1], values[1:], strict=True):
         y = y + float((high - low) / (b - a)) * cs.fmin(cs.fmax(x - float(a), 0.0), float(b - a))
     return y
-
-
-def refuse_modulated(terms: Sequence[Term], what: str) -> None:
-    """Refuse terms that are not linear in the parameters if `what` needs a regressor of all of them."""
-    if names := [t.name for t in modulated_terms(terms)]:
-        raise TaupiError(f"{what} is linear in the parameters, and the terms {', '.join(names)} are not.")

@@ -124,7 +124,7 @@ class _Check:
         if node.tag in ("replicate", "composite", "flexcomp"):
             copies *= max(1, math.prod(_whole_numbers(node.attributes.get("count", "1"))))
             self._count(copies)
-            most = budget().nodes // _NODES_PER_COPY
+            most = max(1, budget().nodes // _NODES_PER_COPY)
             if copies > most:
                 raise over_budget(f"{self.where} copies an element more than {most} times", "nodes")
         return [*inside, *((child, copies, depth) for child in node.children)]
@@ -161,7 +161,7 @@ class _Check:
             raise over_budget(needed, "unpacked_bytes", f"{budget().unpacked_bytes >> 20} MiB at most")
 
     def _included(self, name: str, depth: int) -> list[Node]:
-        """Return the root of an included file, read once; None if there is no such file, which MuJoCo reports."""
+        """Return the root of an included file, read once; empty if there is no such file, which MuJoCo reports."""
         self._clock.check()
         if Path(name).is_absolute():
             raise TaupiError(

@@ -12,6 +12,7 @@ from taupi.papers.zollo2014 import published
 from taupi.papers.zollo2014.pipelines import zoomed
 from taupi.papers.zollo2014.planar import LEVELS, SMALLER, Outcome, friction_floor
 from taupi.papers.zollo2014.published import resembling
+from taupi.reporting.chart import Axis
 from taupi.simulation.run import Run
 
 LITERAL, RECOMMENDED = "literal", "central, WLS"
@@ -268,9 +269,13 @@ def planar_pictures(outcome: Outcome) -> tuple[Picture, ...]:
             f"{label}: deflection", "degrees", run.time, dict(zip(names, _deflection(run, signed=True).T, strict=True))
         ),
         *(zoomed(f"{label}, {name}", run, k) for k, name in enumerate(names)),
-        Picture("friction of motor 1", "N m", speeds, friction, "rad/s"),
+        Picture("friction of motor 1", "N m", speeds, friction, Axis("rad/s", "rad/s")),
         Picture(
-            "two joints: normalised mean error", "log10", levels, {k: np.log10(v) for k, v in sweep.items()}, "SN in dB"
+            "two joints: normalised mean error",
+            "log10",
+            levels,
+            {k: np.log10(v) for k, v in sweep.items()},
+            Axis("SN in dB", "dB"),
         ),
     )
 

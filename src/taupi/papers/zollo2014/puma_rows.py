@@ -13,6 +13,7 @@ from taupi.papers.zollo2014.pipelines import zoomed
 from taupi.papers.zollo2014.printed_shape import printed_tables
 from taupi.papers.zollo2014.published import resembling
 from taupi.papers.zollo2014.puma import GRAVITY, OWN, Outcome
+from taupi.reporting.chart import Axis
 
 TABLES, FIGURES = "Zollo Tables 3-6", "Zollo, section 6"
 
@@ -133,5 +134,5 @@ def puma_pictures(outcomes: Mapping[int, Outcome]) -> tuple[Picture, ...]:
     for count, outcome in outcomes.items():
         lines = {name: np.log10(np.sort(outcome.errors(name)) + 1e-16) for name in ("literal", OWN, "exact")}
         title = f"PUMA: sorted errors of {count} base parameters"
-        pictures.append(Picture(title, "log10", np.arange(1.0, count + 1), lines, "rank"))
+        pictures.append(Picture(title, "log10", np.arange(1.0, count + 1), lines, Axis("rank")))
     return tuple(pictures)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taupi.identification.results.fit import Fit
+from taupi.model.parameters import printed_unit
 from taupi.reporting.figures.figure import Axes, PathLike, check_path, finished, new_figure, plot
 from taupi.reporting.figures.labels import drawn_text
 from taupi.reporting.figures.robot import INK
@@ -65,7 +66,7 @@ def _panel(axes: Axes, fit: Fit, rows: list[int]) -> None:
     axes.set_yticks(y, [drawn_text(fit.names[k]) for k in rows], fontsize=7)
     axes.set_ylim(-0.7, len(rows) - 0.3)
     axes.axvline(0, color=INK, lw=0.6)
-    axes.set_title(fit.basis.parameters.units[rows[0]].replace("^2", "²"), fontsize=8, loc="left", color=INK)
+    axes.set_title(printed_unit(fit.basis.parameters.units[rows[0]]), fontsize=8, loc="left", color=INK)
     axes.tick_params(axis="x", labelsize=7)
     axes.grid(axis="x", color=RULE, lw=0.5)
     axes.set_axisbelow(True)

@@ -12,6 +12,8 @@ from pathlib import Path
 from string import Template
 from typing import Any, ClassVar, Protocol
 
+from taupi.model.parameters import printed_unit
+
 
 class PageContent(Protocol):
     """The content of a page: a heading and a line below it. Everything else is up to the content and its sections."""
@@ -74,7 +76,7 @@ def cell(text: str, kind: str = "") -> str:
     A short one is cut off if it is longer than its column; pointing at it shows the rest, and a click or the Tab key opens it.
     """
     if kind == "unit":
-        return f"<td>{html.escape(text.replace('^2', '²'))}</td>"
+        return f"<td>{html.escape(printed_unit(text))}</td>"
     if kind == "short":
         words = html.escape(text)
         return f'<td class="short" tabindex="0" title="{words}">{words}</td>'

@@ -94,19 +94,6 @@ def edge_rows(rate_hz: float, cutoff_hz: float) -> int:
     return math.ceil(rate_hz / cutoff_hz - 1e-6)
 
 
-def filter_blocks(
-    blocks: Iterable[np.ndarray], rate_hz: float, cutoff_hz: float, order: int = 4
-) -> Iterator[np.ndarray]:
-    """Yield the blocks of a long record, filtered as if `butterworth` had filtered it as a whole.
-
-    Each piece is filtered with `settle_rows` neighbours on either side, which are then dropped: over that distance the filter
-    forgets that the piece does not begin or end the record. Memory holds one block and its neighbours.
-    """
-    overlap = settle_rows(rate_hz, cutoff_hz, order)
-    for piece, keep in overlapping_pieces(blocks, overlap):
-        yield butterworth(piece, rate_hz, cutoff_hz, order)[keep]
-
-
 def overlapping_pieces(blocks: Iterable[np.ndarray], overlap: int) -> Iterator[tuple[np.ndarray, slice]]:
     """Yield pieces with up to `overlap` neighbours on both sides, and the slice of each piece without them.
 

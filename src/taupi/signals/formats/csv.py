@@ -138,12 +138,13 @@ def _texts(path: Source) -> Iterator[bytes]:
                 if b"\0" in part:
                     raise TaupiError(f"{path.name} is a binary file, expected a text table.")
                 end = part.rfind(b"\n") + 1
+                first = part.find(b"\n") if end else len(part)
+                if len(rest) + first >= _CHUNK:  # a line may begin in one part and end in the next
+                    raise TaupiError(f"{path.name} has a line of more than {_CHUNK >> 20} MiB, expected a text table.")
                 if end:
                     yield rest + part[:end]
                     rest = b""
                 rest += part[end:]
-                if len(rest) >= _CHUNK:
-                    raise TaupiError(f"{path.name} has a line of more than {_CHUNK >> 20} MiB, expected a text table.")
             if rest:
                 yield rest
     except (EOFError, gzip.BadGzipFile, zlib.error):

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from taupi.reporting.chart import chart, coloured
+from taupi.reporting.chart import Axis, chart, coloured
 
 # Slopes that are drawn: at least this many standard errors, and at most this many charts.
 _CLEAR, _MOST = 4.0, 6
@@ -39,5 +39,5 @@ class DriftSection:
                 coloured("the walk behind them", 1, walk),
                 coloured("a typical arm", 2, typical),
             ]
-            charts.append(chart(title, "", when, lines, f"drift{len(charts)}", across="when"))
+            charts.append(chart(title, "", when, lines, f"drift{len(charts)}", across=Axis("when")))
         return {"charts": "\n".join(charts)}
