@@ -60,7 +60,7 @@ def test_logs_are_read_like_those_of_the_fit(command, logs, tmp_path):
     assert "mapping.toml, which has changed since" in warning and "--columns" in warning
     assert "foreign.csv" in error
     mapping.unlink()
-    assert "mapping.toml, which is not there any more" in command("validate", fit, "foreign.csv")[2]
+    assert "mapping.toml, which is not found from here" in command("validate", fit, "foreign.csv")[2]
     code, _, err = command("compare", fit, fit)  # no log is read
     assert (code, err) == (0, "")
 

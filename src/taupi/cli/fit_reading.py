@@ -22,7 +22,7 @@ def reading_record(reading: Reading) -> dict[str, Any]:
     if reading.encoder_offset is not None:
         record["encoder_offset"] = reading.encoder_offset
     if isinstance(reading.columns, Path):
-        record |= {"columns": str(reading.columns.resolve()), "columns_sha256": sha256(reading.columns)}
+        record |= {"columns": str(reading.columns), "columns_sha256": sha256(reading.columns)}
     return record
 
 
@@ -45,7 +45,7 @@ def _is_unchanged(columns: Path, record: Mapping[str, Any]) -> bool:
 
     if columns.is_file() and sha256(columns) == record.get("columns_sha256"):
         return True
-    state = "has changed since" if columns.is_file() else "is not there any more"
+    state = "has changed since" if columns.is_file() else "is not found from here"
     warn(
         TaupiWarning(
             f"The logs of the fit were read with {columns}, which {state}. Columns are guessed from the headers.",

@@ -209,10 +209,14 @@ def test_the_known_part_over_a_denominator():
 def test_functions_of_unknowns_are_parameters():
     constants = tp.program.Constants()
     a, b = constants("a", None, named=True), constants("b", None, named=True)
-    body = lambda x: x * cs.sin(a) + x * x * cs.cos(a + b) * b + cs.sin(b)  # noqa: E731
+
+    def body(x):
+        return x * cs.sin(a) + x * x * cs.cos(a + b) * b + cs.sin(b) + cs.sqrt(1 + a * a) * x**3 + cs.exp(x)
+
     program = tp.program.trace("f", body, [tp.program.Port("x")], [tp.program.Port("y")], constants)
     lumped = tp.lump(program, unknown=["a", "b"])
-    assert lumped.count == 3
+    assert lumped.count == 4
+    assert "sqrt(a**2 + 1)" in map(str, lumped.expressions)
     bound = {"a": 0.4, "b": 1.3}
     theta = np.array([float(e.subs(bound)) for e in lumped.expressions])
     for x in (-0.7, 1.9):
