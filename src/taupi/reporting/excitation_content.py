@@ -85,6 +85,18 @@ class ExcitationContent:
             f"pairs that come nearest, up to {_FAR} mm", SPARE, [asked, *lines]
         )
 
+    def positions_and_torques(self) -> str:
+        """Return charts of the joints' positions and torques."""
+        robot = self.plan.robot
+        slides = np.array(robot.slides)
+        turning, sliding = ("rad", "N m"), ("m", "N")
+        units = sliding if slides.all() else turning if not slides.any() else ("rad or m", "N m or N")
+        drawn = zip(("position", "torque"), units, (self.states[0], self.torque), strict=True)
+        return "".join(
+            self.chart(title, unit, [coloured(name, k, x[:, k]) for k, name in enumerate(robot.joint_names)])
+            for title, unit, x in drawn
+        )
+
     def edge(self, name: str, value: float) -> Line:
         """Return the line of a limit."""
         return Line(name, "limit", np.full(len(self.time), value))

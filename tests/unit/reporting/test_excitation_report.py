@@ -26,6 +26,10 @@ def test_page_shows_promise_film_limits_and_remarks(tmp_path):
     assert len(page.table("base parameter")) == 11 and len(page.table("limit")) == 9
     assert any("times smaller standard deviations" in word for word in page.words)
     assert not [a for a in page.addresses if "://" in a]
+    # Nothing is near the arm, so its motion is beside it.
+    film_section = text.partition('id="film"')[2].partition('id="limits"')[0]
+    assert [part.partition(" <")[0] for part in film_section.split("<figcaption>")[2:]] == ["position", "torque"]
+    assert "<small>rad</small>" in film_section and "<small>N m</small>" in film_section
 
 
 def test_film_has_the_capsules_that_the_arm_is_kept_clear_by():

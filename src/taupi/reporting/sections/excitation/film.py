@@ -10,7 +10,10 @@ from taupi.reporting.stick_figures import Arm, strip
 
 
 class FilmSection:
-    """The arm at seven moments, and in motion; beside it, how near it comes to itself and its surroundings."""
+    """The arm at seven moments, and in motion; beside it, how near it comes to itself and its surroundings.
+
+    If no distances are watched, positions and torques are beside it.
+    """
 
     name: ClassVar[str] = "film"
     title: ClassVar[str] = "The arm"
@@ -23,5 +26,5 @@ class FilmSection:
         return {
             "strip": strip(robot, arms, space=space),
             "film": film(robot, arms, space),
-            "beside": content.distances(),
+            "beside": content.distances() or content.positions_and_torques(),
         }
