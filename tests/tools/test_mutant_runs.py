@@ -152,6 +152,19 @@ def test_killed_survived_and_unreached(reach, copy):
     assert (copy.root / SMALL).read_text(encoding="utf-8") == SOURCE
 
 
+def test_a_mutant_with_which_tests_cannot_even_begin_is_killed(project):
+    own = Copy(project, project / ".mutants" / "objects")
+    (own.root / "tests" / "conftest.py").write_text(
+        "from taupi.signals.small import total\n\nassert total(1, 2) == 3\n"
+    )
+    tests = [TimedTest(1.0, "tests/test_small.py::test_first")]
+    assert own.failing(tests) == ""
+    assert try_mutant(own, mutant(*SUM), SOURCE, tests, 10) == Outcome(
+        KILLED, "what tests share", 1, pytest.approx(0, abs=60)
+    )
+    own.remove()
+
+
 def test_a_mutant_that_never_ends_is_killed(copy, monkeypatch):
     monkeypatch.setattr(Copy, "failing", lambda self, tests, seconds=None: None)
     assert try_mutant(copy, mutant(*SUM), SOURCE, [TimedTest(1.0, "tests/test_small.py::test_second")], 10).killed

@@ -127,6 +127,8 @@ class Copy:
         code, printed = self.pytest(
             "-p", "mutants.only", "-x", "--no-header", *files, variables=variables, seconds=seconds
         )
+        if code == USAGE and "while loading conftest" in printed:
+            return "what tests share"
         if code == USAGE:
             raise RuntimeError(f"pytest was called incorrectly:\n{printed}")
         if code is None or code in (0, NO_TESTS):
