@@ -58,3 +58,17 @@ def test_the_range_of_a_wave_is_that_of_its_values(seed):
     angles = np.linspace(2 * spans[0, 0] - spans[1, 1], 2 * spans[0, 1] - spans[1, 0], 20_001)
     for wave, values in ((sympy.sin, np.sin(angles)), (sympy.cos, np.cos(angles))):
         np.testing.assert_allclose(formulas._wave(wave(2 * q1 - q2)), (values.min(), values.max()), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_term_of_several_waves_lies_between_the_products_of_their_ranges(seed):
+    """-3 m cos(q1)^2 sin(q2) over random boxes: its factors vary independently, so its range is that of a grid."""
+    rng = np.random.default_rng(seed)
+    spans = np.sort(rng.uniform(-4, 4, (2, 2)), axis=1)
+    q1, q2, m = sympy.symbols("q1 q2 m", positive=True)
+    square, wave = (np.linspace(*span, 4001) for span in spans)
+    values = np.multiply.outer(-3 * np.array([np.min(np.cos(square) ** 2), np.max(np.cos(square) ** 2)]), np.sin(wave))
+    for sign in (1, -1):
+        ends = _Formulas(tp.load("elbow2r"), spans)._term(-3 * m * sympy.cos(q1) ** 2 * sympy.sin(q2), sign)
+        expected = sorted((sign * values.min(), sign * values.max()))
+        np.testing.assert_allclose([float(e / m) for e in ends], expected, atol=1e-4)

@@ -13,6 +13,7 @@ from taupi.dynamics.orientation import SMALL, rotation_vector
 from taupi.errors import TaupiError
 from taupi.program.program import Constants
 
+ARM = tp.load("elbow2r")
 # The series ends where sin^2 of the angle is SMALL.
 EDGE = np.arcsin(np.sqrt(SMALL))
 
@@ -70,3 +71,16 @@ def test_a_lost_direction_has_no_negative_zero():
             tp.operational.mass(arm, task="xy")([first, 0.0])
         directions.append(str(caught.value).partition("cannot move along (")[2].partition(")")[0].split(", "))
     assert not [d for d in directions if "-0" in d]
+
+
+@pytest.mark.parametrize("inertia", [0.0, 1.0])
+def test_a_massless_end_moves_only_with_a_rotor(inertia):
+    values = ARM.parameters.values.copy()
+    values[10:] = 0
+    arm = ARM.with_parameters(values).with_transmissions(rotor_inertia=[0.5, inertia], gear_ratio=1.0)
+    if inertia:
+        qdd = tp.forward_dynamics(arm, terms=("rotor",))([0.1, 0.2], [0.0, 0.0], [0.0, 3.0])
+        assert qdd[1] == pytest.approx(3.0)
+    else:
+        with pytest.raises(TaupiError, match="forearm"):
+            tp.forward_dynamics(arm, terms=("rotor",))
