@@ -294,3 +294,33 @@ def test_each_arm_has_a_file_of_its_own():
     files = _file_names(arms)
     assert list(files) == arms and len({name.lower() for name in files.values()}) == len(arms)
     assert all("/" not in name and len(name) < 120 for name in files.values()) and files["a/b"] == "a_b"
+
+
+def test_as_many_strangers_are_named_as_leave_a_majority():
+    """Three of seven arms have other links, each its own."""
+    rng = np.random.default_rng(4)
+    x, arms = rng.normal(size=3), []
+    for k in range(7):
+        y = rng.normal(size=(60, 4))
+        links = x + (2.0 * rng.normal(size=3) if k in (1, 3, 4) else 0.0)
+        arms.append(ArmTriangle.of(np.column_stack([y, y @ np.concatenate([[k], links]) + rng.normal(size=60)]), 1))
+    assert set(strangers(arms, [56.0] * 7)) == {1, 3, 4}
+
+
+def test_slow_noise_widens_the_errors_of_every_own_parameter(monkeypatch):
+    """Noise that lasts for a tenth of a second has ten times the power of white noise of the same size at low frequencies."""
+    from taupi.identification.fleet import identify_fleet as module
+
+    seen = []
+    inflation = module.inflation
+    monkeypatch.setattr(module, "inflation", lambda *args: seen.append(inflation(*args)) or seen[-1])
+    for width in (1, 40):
+        logs = {}
+        for k in range(6):
+            log = log_of(k, 100 + k)
+            noise = np.random.default_rng(k).normal(size=(len(log) + width - 1, 2))
+            slow = np.stack([np.convolve(noise[:, j], np.ones(width), "valid") for j in range(2)], axis=1)
+            logs[f"arm-{k}"] = [log.with_(tau=log.tau + 0.1 * slow / np.sqrt(width))]
+        tp.identify_fleet(tp.load("elbow2r"), logs, **SETTINGS)
+    (white, _), (slow, _) = seen
+    assert (white < 2.5).all() and (slow > 1.5 * white).all()

@@ -1,10 +1,12 @@
 """Single facts of identification: statistics, weights, shapes, bandwidths, sentences."""
 
+import warnings
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from excite import motion
+from fits import friction_log
 
 import taupi as tp
 from taupi.identification import weighting
@@ -16,6 +18,7 @@ from taupi.identification.hidden_links.motor_log import drive_of
 from taupi.identification.hidden_links.solver import Solver
 from taupi.identification.payloads import real_body
 from taupi.identification.payloads.payload_estimate import PayloadEstimate
+from taupi.identification.physical.cones import _solver_settings
 from taupi.identification.physical.least_squares import _moved_inside
 from taupi.identification.physical.standard_parameters import Consistency
 from taupi.identification.rows.recording import Extent
@@ -24,6 +27,9 @@ from taupi.identification.rows.samples import Samples
 from taupi.identification.tuning.friction_shape import _least_residual, default_shapes
 from taupi.identification.tuning.model_bandwidth import bandwidths_of
 from taupi.identification.tuning.timing import _coefficient
+from taupi.identification.verdict.candidate import Tried
+from taupi.identification.verdict.causes.jumps import unwrapped
+from taupi.identification.verdict.causes.units import Degrees
 from taupi.model.body import smallest_eigenvalue
 
 
@@ -170,3 +176,66 @@ def test_what_a_solver_misses_of_a_real_body_is_made_up_for(monkeypatch, short):
     )
     nearest = real_body._nearest(-ball, np.eye(10))
     assert smallest_eigenvalue(nearest.tolist()) == pytest.approx(real_body._EDGE, abs=1e-12)
+
+
+def test_a_robot_without_its_payload_is_had_without_the_warnings_of_its_fit():
+    def identified(anyway):
+        warnings.warn("the fit is doubtful", tp.TaupiWarning, stacklevel=2)
+        return "robot" if anyway else None
+
+    load = SimpleNamespace(fit=SimpleNamespace(robot_identified=identified))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert PayloadEstimate.robot_without.func(load) == "robot"
+
+
+def test_the_solver_of_cones_gives_at_least_five_digits():
+    settings = _solver_settings()
+    asked = (settings.tol_feas, settings.tol_gap_abs, settings.tol_gap_rel)
+    least = (settings.reduced_tol_feas, settings.reduced_tol_gap_abs, settings.reduced_tol_gap_rel)
+    assert max(asked) <= 1e-9 and max(least) <= 1e-5
+
+
+def test_a_validation_has_every_row_slow_ones_too():
+    """Rows near standstill are not fitted if friction is unknown there; how well they are predicted is shown all the same."""
+    log = friction_log(3)
+    rest = np.clip((log.time - 3) / 2, 0, 1) * 2  # three seconds, two of rest, and on
+    still = log.with_(q=np.array([np.interp(log.time - rest, log.time, log.q[:, j]) for j in range(2)]).T)
+    fit = tp.identify(tp.load("elbow2r"), friction_log(1), terms=("viscous", "coulomb"), cutoff_hz=15, threshold=0.3)
+    assert np.diff(fit.validate(still).time).max() < 1.5 * np.median(np.diff(fit.validate(still).time))
+
+
+def test_wrapped_angles_are_those_without_jumps():
+    t = np.arange(300) / 100
+    q = np.stack([4 * t, -3 * t], axis=1)
+    wrapped = tp.Log(t, (q + np.pi) % (2 * np.pi) - np.pi)
+    assert np.abs(np.diff(wrapped.q, axis=0)).max() > 6
+    both, second = unwrapped(wrapped, (0, 1)).q, unwrapped(wrapped, (1,)).q
+    assert np.allclose(both - both[0], q - q[0]) and np.allclose(second[:, 1] - second[0, 1], q[:, 1])
+    assert np.array_equal(second[:, 0], wrapped.q[:, 0])
+
+
+@pytest.mark.parametrize(("widest", "factor"), [(200.0, np.pi / 180), (0.05, 180 / np.pi), (2.0, None)])
+def test_degrees_and_radians_are_converted_exactly(widest, factor):
+    t = np.linspace(0, 1, 50)
+    log = tp.Log(t, np.stack([widest * np.sin(6 * t), t], axis=1)[:, :1] * [1.0, 0.5])
+    trials = SimpleNamespace(robot=tp.load("elbow2r"), heads=[SimpleNamespace(log=log)])
+    found = list(Degrees().candidates(trials))
+    assert [c.numbers["factor"] for c in found] == ([] if factor is None else [pytest.approx(factor, rel=1e-15)])
+
+
+def described(cost, errors):
+    return SimpleNamespace(cost=cost, described=np.array(errors), described_cost=float(np.sum(np.square(errors))))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "restored"),
+    [
+        (described(1.0, [5.0, 5.0]), described(0.5, [0.05, 0.05]), True),
+        (described(1.0, [5.0, 5.0]), described(9.0, [0.05, 0.05]), False),  # the torque contradicts
+        (described(1.0, []), described(0.5, [0.05, 0.05]), False),
+        (described(1.0, [5.0, 5.0]), described(0.5, []), False),
+    ],
+)
+def test_a_description_is_restored_only_if_the_torque_does_not_contradict(before, after, restored):
+    assert Tried(SimpleNamespace(joints=()), before, after, ()).restores_description is restored

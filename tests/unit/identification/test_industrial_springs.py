@@ -183,6 +183,9 @@ def test_another_run_with_other_offsets_is_predicted():
     errors = {j.name: j.relative for j in validation.joints}
     assert "joint1.link" not in errors and errors["joint2.link"] < 0.05 and errors["joint3.link"] < 0.05
     assert all(errors[f"{joint}.motor"] < 0.03 for joint in SPRUNG) and validation.relative < 0.03
+    # Raw torques have the offsets of the encoders taken off, as those that they are compared with.
+    raw, measured = validation.raw, validation.measured
+    assert (np.abs((raw - measured).mean(axis=0)) < 0.05 * measured.std(axis=0)).all()
     predicted = fit.predict(log)
     motors = np.column_stack([predicted[:, 6:], predicted[:, 3:6]])
     assert np.linalg.norm(motors - log.tau) < 0.05 * np.linalg.norm(log.tau)

@@ -5,11 +5,13 @@ import pytest
 
 import taupi as tp
 from taupi.signals.checking.check import _beyond
-from taupi.signals.checking.rules import disagreement
+from taupi.signals.checking.rules import disagreement, turns
 from taupi.signals.filtering.delay import without_delays
 from taupi.signals.filtering.derivatives import central
 from taupi.signals.filtering.motion_spectrum import motion_band, spectrum_of
 from taupi.signals.filtering.periodic import fourier
+from taupi.signals.prepare import Smoother
+from taupi.signals.suggestion import _motor
 
 
 def test_how_far_a_signal_is_beyond_its_limits():
@@ -107,3 +109,56 @@ def test_one_period_is_enough_for_a_series():
     )
     with pytest.raises(tp.TaupiError, match="at least one period"):
         fourier(np.cos(t[:-1]), 10, 5.0, harmonics=1)
+
+
+def test_an_angle_that_moves_far_between_samples_has_no_turns():
+    """A jump by a turn stands out from small steps; among steps of half a radian and more it may be motion."""
+    for step, seen in ((0.3, True), (0.45, True), (0.55, False), (1.0, False)):
+        q = (step * np.arange(60) + np.pi) % (2 * np.pi) - np.pi
+        assert bool(turns(q).any()) is seen
+
+
+def test_what_is_filtered_becomes_itself_and_its_derivatives():
+    log = tp.Log(
+        np.arange(50) / 10, np.zeros((50, 1)), qd=np.zeros((50, 1)), qdd=np.zeros((50, 1)), tau=np.zeros((50, 1))
+    )
+    plain, measured, recorded = (
+        Smoother(10.0, 2.0, 4, derivatives, names).derived_signals(log)
+        for derivatives, names in (("central", ()), ("central", ("q",)), ("recorded", ()))
+    )
+    assert plain == {"tau": ("tau",), "q": ("q", "qd", "qdd")}
+    assert measured == {"tau": ("tau",), "q": ("q",), "qd": ("qd", "qdd")}
+    assert recorded == {"tau": ("tau",), "q": ("q",), "qd": ("qd",), "qdd": ("qdd",)}
+    assert Smoother(10.0, 2.0, 4, "spline").derived_signals(log) is None
+
+
+@pytest.mark.parametrize("shape", [(30,), (30, 1)])
+def test_a_template_takes_columns_that_are_arrays_of_one(tmp_path, shape):
+    t = np.arange(30) / 10
+    np.savez(tmp_path / "log.npz", t=t, q1=np.sin(t).reshape(shape), q2=np.cos(t).reshape(shape))
+    log = tp.read_log(tmp_path / "log.npz", columns={"time": "t", "q": "q{i}"})
+    np.testing.assert_allclose(log.q, np.stack([np.sin(t), np.cos(t)], axis=1))
+
+
+@pytest.mark.parametrize("stamps", [[0, 10**9, 1 - 2**63], [0, 10**9, 2**63 - 1], [1 - 2**63, 0, 1]])
+def test_stamps_that_are_no_times_are_refused(tmp_path, stamps):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {"time": pa.array(stamps, pa.timestamp("ns")), "q1": pa.array([0.0, 1.0, 2.0])}
+    pq.write_table(pa.table(columns), tmp_path / "log.parquet")
+    with pytest.raises(tp.TaupiError, match="time stamps that are not times"):
+        tp.read_log(tmp_path / "log.parquet", columns={"time": "time", "q": ["q1"]})
+
+
+def test_what_is_said_of_motors_depends_on_what_was_recorded():
+    def said(*names, perhaps=False):
+        return [
+            word for line in _motor(dict.fromkeys(names), 2, perhaps) for word in line.split()[1:2] if "[" not in word
+        ]
+
+    assert said("theta", "tau") == ["ratio"]
+    assert said("q", "theta", "tau") == said("q", "tau") == said("q") == []
+    assert said("q", "current") == said("q", perhaps=True) == ["torque_per_ampere"]
+    assert said("q", "tau", "current", perhaps=True) == []
+    assert said("q", "voltage") == ["torque_per_volt"]

@@ -179,3 +179,12 @@ def test_a_tracker_takes_changed_friction_out_of_the_residual():
     plain, tracked = (tp.momentum_observer(fit, tracker=on).external_torque(log)[3000:] for on in (False, True))
     sliding = (np.abs(qd[3000:]) > 0.2).all(axis=1)
     assert np.sqrt(np.mean(tracked[sliding] ** 2)) < 0.5 * np.sqrt(np.mean(plain[sliding] ** 2))
+
+
+@pytest.mark.parametrize("dt", [1, np.float64(0.01), np.float32(0.01), np.int64(1), np.array(0.01)])
+def test_a_step_may_be_any_positive_number(dt):
+    observer = tp.momentum_observer(tp.load("elbow2r"))
+    q, rest = np.array([0.1, 0.2]), np.zeros(2)
+    ours, _ = observer.step(observer.init(), q, rest, rest, dt=dt)
+    same, _ = observer.step(observer.init(), q, rest, rest, dt=float(dt))
+    assert np.array_equal(ours, same)
