@@ -29,6 +29,7 @@ from taupi.identification.tuning.model_bandwidth import bandwidths_of
 from taupi.identification.tuning.timing import _coefficient
 from taupi.identification.verdict.candidate import Tried
 from taupi.identification.verdict.causes.jumps import unwrapped
+from taupi.identification.verdict.causes.offset import _best_offset
 from taupi.identification.verdict.causes.units import Degrees
 from taupi.model.body import smallest_eigenvalue
 
@@ -239,3 +240,27 @@ def described(cost, errors):
 )
 def test_a_description_is_restored_only_if_the_torque_does_not_contradict(before, after, restored):
     assert Tried(SimpleNamespace(joints=()), before, after, ()).restores_description is restored
+
+
+class HalfWay:
+    """Trials whose torque is least wrong at an offset of `goal`, and whose steps lead three quarters of the way to it."""
+
+    n = 2
+
+    def __init__(self, goal):
+        self.goal = goal
+
+    def errors(self, mending):
+        return SimpleNamespace(cost=float((mending.shift[1] - self.goal) ** 2))
+
+    def rows(self, mending):
+        return SimpleNamespace(solved=lambda: (SimpleNamespace(x=None), None))
+
+    def differentiated(self, mending, x):
+        more = 0.75 * (self.goal - mending.shift[1])
+        return SimpleNamespace(coefficients=lambda columns: ((more,), None), offsets=np.zeros((1, 1, 2)))
+
+
+@pytest.mark.parametrize("goal", [0.2, -0.2, 1.3, -1.3])
+def test_an_offset_is_found_in_either_direction(goal):
+    assert _best_offset(HalfWay(goal), 1, 0.0) == pytest.approx(goal, abs=2e-3)

@@ -188,3 +188,10 @@ def test_a_step_may_be_any_positive_number(dt):
     ours, _ = observer.step(observer.init(), q, rest, rest, dt=dt)
     same, _ = observer.step(observer.init(), q, rest, rest, dt=float(dt))
     assert np.array_equal(ours, same)
+
+
+@pytest.mark.parametrize("dt", [0, 0.0, -0.01, np.inf, np.nan, -1, [0.01], np.array([0.01])])
+def test_a_step_is_a_positive_number(dt):
+    observer = tp.momentum_observer(tp.load("elbow2r"))
+    with pytest.raises(tp.TaupiError, match=r"dt is .*, expected a positive number of seconds"):
+        observer.step(observer.init(), np.zeros(2), np.zeros(2), np.zeros(2), dt=dt)
