@@ -45,19 +45,30 @@ def _verdict(rows: list[dict[str, Any]], unit: str) -> str:
     complete = [row for row in rows if row["complete"] and "rms_error_last" in row]
     if not complete:
         return ""  # a run without a motion to follow
-    best = min(complete, key=lambda row: row["rms_error_last"])
-    first, last = best["rms_error_first"], best["rms_error_last"]
-    errors = f"from {number(first, 3)} to {number(last, 3)} {unit}"
-    if first > _CLEARLY * last:
-        level, words = "good", f"follows {first / last:.2g} times as closely at the end as at the start: {errors}"
-    elif last > _CLEARLY * first:
-        level, words = "doubtful", f"follows less closely at the end than at the start: {errors}"
-    else:
-        level, words = "good", f"follows as closely at the end as at the start: {errors}"
+    best, *others = sorted(complete, key=lambda row: row["rms_error_last"])
+    level, words = (
+        _followed(best, unit) if len(rows) == 1 else ("good", f"follows most closely at the end: {_last(best, unit)}")
+    )
+    if others:
+        words = f"{words}; next is {others[0]['law']} with {_last(others[0], unit)}"
     if best.get("V_largest_rise", 0.0) > SAMPLED:
         level, words = "doubtful", f"{words}, but V rises"
-    several = "Of all laws, " if len(rows) > 1 else ""
-    return _boxed(level, f"{several}{best['law']} {words}")
+    return _boxed(level, f"{best['law']} {words}")
+
+
+def _followed(row: dict[str, Any], unit: str) -> tuple[str, str]:
+    """Return whether the motion of a run is followed more closely at the end than at the start, as a level and in words."""
+    first, last = row["rms_error_first"], row["rms_error_last"]
+    errors = f"from {number(first, 3)} to {_last(row, unit)}"
+    if first > _CLEARLY * last:
+        return "good", f"follows {first / last:.2g} times as closely at the end as at the start: {errors}"
+    if last > _CLEARLY * first:
+        return "doubtful", f"follows less closely at the end than at the start: {errors}"
+    return "good", f"follows as closely at the end as at the start: {errors}"
+
+
+def _last(row: dict[str, Any], unit: str) -> str:
+    return f"{number(row['rms_error_last'], 3)} {unit}"
 
 
 def _boxed(level: str, words: str) -> str:
