@@ -29,6 +29,8 @@ EXPORTS = {"urdf": "model.urdf", "toml": "model.toml", "c": "c"}
 _DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck", "load", "curve")
 # Largest share of all logs that --skip-bad may leave out.
 _FEW_SKIPPED = 0.05
+# How many of them are named on a terminal.
+_NAMED_SKIPPED = 20
 _DESCRIBED_ELASTIC = ("damping", "link_viscous", "link_coulomb")
 
 
@@ -86,9 +88,16 @@ def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
 def exit_if_many_skipped(record: Mapping[str, Any], logs: int) -> None:
     """Name on standard error the logs that a record lists as left out; exit with 3 if they are more than 5 % of all `logs`."""
     skipped = record.get("skipped", [])
-    for each in skipped:
+    for each in skipped[:_NAMED_SKIPPED]:
         print(f"warning: {each['name']} is left out: {each['reason']}", file=sys.stderr)
+    if len(skipped) > _NAMED_SKIPPED:
+        print(
+            f"warning: so are {len(skipped) - _NAMED_SKIPPED} more; the record of the result names all.",
+            file=sys.stderr,
+        )
     if len(skipped) > _FEW_SKIPPED * (len(skipped) + logs):
+        every = len(skipped) + logs
+        print(f"taupi: {len(skipped)} of {every} logs are left out, more than {_FEW_SKIPPED:.0%}.", file=sys.stderr)
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 

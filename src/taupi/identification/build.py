@@ -31,7 +31,7 @@ from taupi.identification.rows.block_source import BlockSource, errors_naming, o
 from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.compression import compress, with_speeds
 from taupi.identification.rows.factors import merge_stretches, stack_factors
-from taupi.identification.rows.passes import LocalPasses, OpenedLogs, Passes, choice_order, open_logs
+from taupi.identification.rows.passes import LocalPasses, OpenedLogs, Passes, choice_order, log_names, open_logs
 from taupi.identification.rows.pieces import Piece, piece_of
 from taupi.identification.rows.plan import Plan, most_stretches
 from taupi.identification.rows.preparation import Preparation
@@ -147,6 +147,7 @@ def _problem_of_pieces(
     friction = _modulated_friction(inputs, choices, plan, modulated, first_fit) if modulated else None
     full = plan if friction is None else dataclasses.replace(plan, base=friction.base, first=friction.first)
     pieces = passes.pieces(full)
+    pieces = [piece.named(name) for piece, name in zip(pieces, log_names(passes.logs), strict=True)]
     _refuse_duplicates([p.record for p, log in zip(pieces, passes.logs, strict=True) if not isinstance(log, Log)])
     _refuse_differences(pieces, adopted)
     pass_notes = [f"{each.name} is left out: {each.reason}" for each in passes.skipped]

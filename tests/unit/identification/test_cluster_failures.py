@@ -201,3 +201,20 @@ def test_a_scheduler_that_dies_is_told_and_the_next_one_goes_on(runs, tmp_path, 
     assert before.items() <= after.items() and len(after) == len(runs)
     assert environment["MALLOC_TRIM_THRESHOLD_"] == environment["MALLOC_MMAP_THRESHOLD_"] == str(1 << 30)
     assert environment["OPENBLAS_NUM_THREADS"] == "1"
+
+
+def test_a_bad_log_takes_none_of_its_name_along(cluster, tmp_path):
+    """Nine folders with a run.csv each, more than settings are chosen from; the first one is empty."""
+    paths = []
+    for k in range(12):
+        path = tmp_path / f"day-{k:02d}" / "run.csv"
+        path.parent.mkdir()
+        tp.write_log(recorded(k), path)
+        paths.append(path)
+    for path in paths[:1]:
+        path.write_text("")
+    options = {"terms": ("viscous", "coulomb", "offset"), "cutoff_hz": 10, "slow": 0.02, "skip_bad": True}
+    fit = tp.identify(tp.load("elbow2r"), paths, "wls", client=cluster, **options)
+    assert [log.name for log in fit.logs] == [f"day-{k:02d}/run.csv" for k in range(1, 12)]
+    assert [each["name"] for each in fit.record["skipped"]] == ["day-00/run.csv"]
+    assert same_numbers(fit, tp.identify(tp.load("elbow2r"), paths, "wls", **options))

@@ -166,10 +166,10 @@ def test_the_command_line_and_the_report(logs, tmp_path):
     assert done.returncode == 0, done.stderr
     data = json.loads((tmp_path / "by" / "fleet.json").read_text())
     assert list(data["strangers"]) == [STRANGE]
-    assert data["outliers"][0]["first_seen"] == "run-1.csv"
+    assert data["outliers"][0]["first_seen"] == "arm-3/run-1.csv"
     page = (tmp_path / "by" / "report.html").read_text()
     assert f"{FAULTY}, elbow: Coulomb friction is" in page
-    assert "first seen in run-1.csv (at 1)" in page
+    assert "first seen in arm-3/run-1.csv (at 1)" in page
     assert f"{FAULTY}, elbow: Coulomb friction changed from" in page
     assert f"{STRANGE} does not have the links of the others" in page
     out = re.findall(r'<g class="out"><title>([^:]+): ([\d.]+) ', page)
@@ -324,3 +324,24 @@ def test_slow_noise_widens_the_errors_of_every_own_parameter(monkeypatch):
         tp.identify_fleet(tp.load("elbow2r"), logs, **SETTINGS)
     (white, _), (slow, _) = seen
     assert (white < 2.5).all() and (slow > 1.5 * white).all()
+
+
+@pytest.mark.parametrize("limit", [0, -1, np.nan, "far"])
+def test_a_limit_of_outliers_is_positive(fleet, limit):
+    with pytest.raises(tp.TaupiError, match="limit is"):
+        fleet.outliers(limit)
+
+
+def test_logs_of_the_same_name_are_told_apart(tmp_path):
+    """Each arm has a folder with a run.csv; that of one is empty."""
+    arms = {}
+    for k in range(5):
+        path = tmp_path / f"arm-{k}" / "run.csv"
+        path.parent.mkdir()
+        tp.write_log(log_of(k, 200 + k), path)
+        arms[f"arm-{k}"] = [path]
+    (tmp_path / "arm-2" / "run.csv").write_text("")
+    fleet = tp.identify_fleet(tp.load("elbow2r"), arms, skip_bad=True, **SETTINGS)
+    assert list(fleet) == ["arm-0", "arm-1", "arm-3", "arm-4"]
+    assert [each["name"] for each in fleet.record["skipped"]] == ["arm-2/run.csv"]
+    assert [each.log_names for each in fleet.estimates.values()] == [(f"arm-{k}/run.csv",) for k in (0, 1, 3, 4)]

@@ -17,7 +17,7 @@ from taupi.identification.cluster.client import machines
 from taupi.identification.cluster.identity import identity_of, on_workers
 from taupi.identification.cluster.piece_store import PieceStore
 from taupi.identification.rows.on_demand import OnDemand
-from taupi.identification.rows.passes import OpenedLogs, SkippedLog, log_name
+from taupi.identification.rows.passes import OpenedLogs, SkippedLog, log_names
 from taupi.identification.rows.pieces import Piece, make_piece
 from taupi.identification.rows.plan import Plan
 from taupi.identification.rows.recording import Recording
@@ -39,10 +39,7 @@ class ClusterPasses:
 
     def __init__(self, client: Any, opened: OpenedLogs, store: PieceStore | None, skip_bad: bool) -> None:
         self._client, self._store, self._skip_bad = client, store, skip_bad
-        bad = {s.name for s in opened.skipped}
-        self.logs: Sequence[LogLike] = [
-            log for k, log in enumerate(opened.logs) if k in opened.sources or log_name(log) not in bad
-        ]
+        self.logs: Sequence[LogLike] = [log for k, log in enumerate(opened.logs) if k not in opened.bad]
         self.skipped = opened.skipped
         self.machines: tuple[str, ...] = ()
         self._plan: Plan | None = None
@@ -61,10 +58,11 @@ class ClusterPasses:
         before = machines(self._client)
         outcomes = self._outcomes(plan, identities)
         self.machines = tuple(sorted(before | machines(self._client)))
-        bad = [(log, o) for log, o in zip(self.logs, outcomes, strict=True) if isinstance(o, TaupiError)]
+        named = zip(log_names(self.logs), outcomes, strict=True)
+        bad = [(name, o) for name, o in named if isinstance(o, TaupiError)]
         if bad and (not self._skip_bad or len(bad) == len(outcomes)):
             raise bad[0][1]
-        self.skipped += tuple(SkippedLog(log_name(log), str(error)) for log, error in bad)
+        self.skipped += tuple(SkippedLog(name, str(error)) for name, error in bad)
         good = [(log, o) for log, o in zip(self.logs, outcomes, strict=True) if isinstance(o, Piece)]
         self.logs = [log for log, _ in good]
         return [_with_path(piece, log).at(k).of_many(len(good)) for k, (log, piece) in enumerate(good)]
@@ -96,7 +94,7 @@ class ClusterPasses:
             # A worker that died may have had other logs as well, which are not to blame: now each log runs on its own.
             for k in self._kept(missing, submitted, keep):
                 if self._kept([k], submitted, keep, name="alone"):
-                    keep(k, _deadly(log_name(self.logs[k])))
+                    keep(k, _deadly(log_names(self.logs)[k]))
         return [results[k] for k in range(len(self.logs))]
 
     def _kept(
@@ -122,7 +120,7 @@ class ClusterPasses:
                 outcome = _outcome(future)
                 future.release()
                 if outcome is _LOST and attempt == _ATTEMPTS:
-                    keep(k, _unreachable(log_name(self.logs[k])))
+                    keep(k, _unreachable(log_names(self.logs)[k]))
                 elif outcome is _LOST:
                     again = submitted(k, f"{name}{attempt + 1}")
                     futures[again] = k, attempt + 1

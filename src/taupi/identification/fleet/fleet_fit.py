@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from taupi.checks import positive
 from taupi.errors import TaupiError, unknown
 from taupi.identification.fleet.drift import Drift, drift_of, slopes
 from taupi.identification.fleet.population import ParameterSpread
@@ -124,6 +125,7 @@ class Fleet(Mapping[str, Fit]):
 
     def outliers(self, limit: float = 4.0) -> list[Outlier]:
         """Return the parameters with |z| above the `limit` (4), the farthest first; arms that are strangers are left out."""
+        positive("limit", limit)
         outliers = []
         for arm, estimate in self.estimates.items():
             if arm in self.strangers:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -15,7 +17,7 @@ from taupi.identification.rows.pieces import Piece, piece_of
 from taupi.identification.rows.plan import Plan
 from taupi.identification.rows.recording import SEEN, Recording
 from taupi.identification.rows.workers import Workers
-from taupi.signals.formats.sources import file_name
+from taupi.signals.formats.sources import shown_address
 from taupi.signals.log import Log
 from taupi.signals.read import LogLike
 
@@ -152,14 +154,26 @@ def open_logs(
         batch = sorted(pending if all_of_them else pending[: max(CHOICE_LOGS - len(usable), 1)])
         pending = [k for k in pending if k not in batch]
         results |= dict(zip(batch, pool.map(attempt, batch), strict=True))
-    bad = {k: SkippedLog(log_name(logs[k]), str(r)) for k, r in sorted(results.items()) if isinstance(r, TaupiError)}
+    names = log_names(logs)
+    bad = {k: SkippedLog(names[k], str(r)) for k, r in sorted(results.items()) if isinstance(r, TaupiError)}
     sources = {k: r for k, r in sorted(results.items()) if not isinstance(r, TaupiError)}
     if not sources:
         raise TaupiError(f"None of {len(logs)} logs can be used. The first: {next(iter(bad.values())).reason}")
     return OpenedLogs(tuple(logs), sources, bad)
 
 
-def log_name(log: LogLike) -> str:
-    """Return the name of a log, of a file without its folder."""
-    path = log.source.path if isinstance(log, Log) else log
-    return file_name(path) if path else "log"
+def log_names(logs: Sequence[LogLike]) -> list[str]:
+    """Return what messages call each log: the name of its file, with as many folders as tell it from others of that name.
+
+    >>> log_names(["a/run.csv", "b/run.csv", "a/other.csv"])
+    ['a/run.csv', 'b/run.csv', 'other.csv']
+    """
+    paths = [log.source.path if isinstance(log, Log) else log for log in logs]
+    parts = [Path(shown_address(path)).parts if path else ("log",) for path in paths]
+    names = [each[-1] for each in parts]
+    for length in range(2, max(map(len, parts), default=0) + 1):
+        counts = Counter(names)
+        names = [
+            "/".join(each[-length:]) if counts[name] > 1 else name for name, each in zip(names, parts, strict=True)
+        ]
+    return names

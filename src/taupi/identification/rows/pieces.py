@@ -54,6 +54,10 @@ class Piece:
         """Return the piece as that of the log with this index."""
         return self._with_factors(tuple(f.at(file) for f in self.factors))
 
+    def named(self, name: str) -> Piece:
+        """Return the piece of a log that messages call by this name."""
+        return replace(self, record=replace(self.record, name=name))
+
     def with_stretches(self, most: int) -> Piece:
         """Return the piece with at most this many stretches of time: neighbours are joined."""
         count = 1 + max((f.stretch for f in self.factors), default=0)
