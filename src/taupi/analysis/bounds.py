@@ -183,7 +183,7 @@ def _is_real(body: np.ndarray) -> bool:
     m, h, tensor = body[0], body[1:4], body[4:]
     if m > 0 and not h.any() and not tensor.any():
         return True  # a point mass at the link's origin
-    return smallest_eigenvalue(body.tolist()) > 1e-12 * np.abs(body).max()
+    return smallest_eigenvalue(body.tolist()) > 1e-12 * body.max()
 
 
 def _at_least_zero(robot: Robot, mu1: Bound) -> Bound:

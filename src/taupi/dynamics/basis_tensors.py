@@ -73,11 +73,10 @@ def generalised_transpose(tensor: ArrayLike, levels: str | Sequence[int]) -> np.
 # Spatial operators ------------------------------------------------------------------------------------------------------
 
 
-def _sized(name: str, value: ArrayLike, *shapes: tuple[int, ...]) -> np.ndarray:
+def _sized(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     array = real_array(name, value)
-    if not any(array.shape[-len(shape) :] == shape for shape in shapes):
-        expected = " or ".join(f"(..., {', '.join(map(str, shape))})" for shape in shapes)
-        raise TaupiError(Argument(name), f" has shape {array.shape}, expected {expected}.")
+    if array.shape[-len(shape) :] != shape:
+        raise TaupiError(Argument(name), f" has shape {array.shape}, expected (..., {', '.join(map(str, shape))}).")
     return array
 
 

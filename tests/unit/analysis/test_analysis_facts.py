@@ -9,7 +9,7 @@ import sympy
 
 import taupi as tp
 from taupi.analysis.bound_results import Bound, Growth
-from taupi.analysis.bounding.norms import ROUNDING, slack
+from taupi.analysis.bounding.norms import ROUNDING, ColumnSum, slack, upper_bound
 from taupi.analysis.bounding.taylor_expansion import FLAT, Expansion
 from taupi.analysis.symbolic_bounds import _Formulas
 
@@ -72,3 +72,30 @@ def test_a_term_of_several_waves_lies_between_the_products_of_their_ranges(seed)
         ends = _Formulas(tp.load("elbow2r"), spans)._term(-3 * m * sympy.cos(q1) ** 2 * sympy.sin(q2), sign)
         expected = sorted((sign * values.min(), sign * values.max()))
         np.testing.assert_allclose([float(e / m) for e in ends], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("sense", [1, -1])
+def test_a_bound_of_a_norm_is_never_on_the_wrong_side_of_its_exact_value(sense):
+    """The 1-norm of single matrices, whose sums are rounded, beside sums of fractions."""
+    norm, f = ColumnSum(), np.random.default_rng(0).normal(size=(400, 6, 6))
+    bound = upper_bound(norm, sense, f, np.zeros((*f.shape, 1)), np.zeros(f.shape))
+    for matrix, value in zip(f, bound, strict=True):
+        exact = max(sum(abs(Fraction(float(x))) for x in column) for column in matrix.T)
+        assert sense * exact <= Fraction(float(value)) < sense * exact + Fraction(1, 2**40)
+
+
+def test_the_bound_of_velocity_forces_counts_every_pair_of_velocities():
+    arm = tp.load("planar3r")
+    lengths = {"l1": 0.2, "l2": 1.0, "l3": 1.5}
+    formula = tp.closed_form.bound_formulas(arm)["c_1"]
+    numbers = {str(s): lengths.get(str(s), 1.0) for s in formula.free_symbols}
+    bound = float(formula.subs(numbers))
+    rng = np.random.default_rng(0)
+    bound_arm = arm.bind(**numbers)
+    q, qd = (
+        rng.uniform(-np.pi, np.pi, (4000, 3)),
+        np.eye(3)[rng.integers(0, 3, 4000)] + np.eye(3)[rng.integers(0, 3, 4000)],
+    )
+    c = tp.coriolis_matrix(bound_arm)(q, qd)
+    forces = np.abs(np.einsum("kij,kj->ki", c, qd)).sum(axis=1)
+    assert (forces <= bound * np.abs(qd).sum(axis=1) ** 2 * (1 + 1e-9)).all()

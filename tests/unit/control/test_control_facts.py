@@ -11,6 +11,7 @@ from taupi.control.gains import default_adaptation, typical
 from taupi.control.laws.elastic_pd_gravity import default_gains
 from taupi.control.lyapunov import LyapunovRecord, _reasons, plant_parameters
 from taupi.control.pseudo_inertia import dual, log_divergence, pseudo
+from taupi.model.body import pseudo_inertia, smallest_eigenvalue
 
 ARM = tp.load("elbow2r")
 
@@ -161,3 +162,21 @@ def test_a_task_is_followed_with_the_friction_of_the_joints():
 def test_default_gains_of_an_arm_without_mass_are_numbers():
     nothing = ARM.with_parameters(np.zeros(len(ARM.parameters)))
     assert np.isfinite(typical(nothing).inverse).all()
+
+
+def test_natural_adaptation_leaves_friction_alone_where_there_is_no_error():
+    law = tp.laws.NaturalAdaptation(ARM.with_friction(viscous=0.5), terms=("viscous",))
+    start = law.init(law.real(law.parameters.values))
+    q, rest = np.array([0.2, 0.4]), np.zeros(2)
+    _, state = law.step(start, q, rest, q, rest, rest, dt=0.01)
+    np.testing.assert_allclose(state.parameters, start.parameters, rtol=1e-12)
+
+
+def test_bodies_are_made_real_by_a_share_of_their_largest_entry():
+    law = tp.laws.NaturalAdaptation(ARM)
+    flat = law.parameters.values.copy()
+    flat[4:10] = 0  # a mass with a first moment, and no extent
+    for size in (1.0, 50.0):
+        body = law.real(size * flat, margin=1e-2)[:10]
+        entries = np.abs(pseudo_inertia((size * flat)[:10].tolist()))
+        assert smallest_eigenvalue(body.tolist()) == pytest.approx(1e-2 * np.max(entries), rel=1e-6)
