@@ -20,8 +20,8 @@ This page is written by that command. The sample is drawn by a seed: each mutant
 its line, and those with the smallest numbers are taken, at most one of a line. So a change elsewhere moves nobody in or out.
 Changes that cannot be seen from outside are listed with their reason in `tools/mutants/equivalent.toml` and left out.
 
-Missing facts have been written as tests for those of this sample that survived at first (`tests/unit/*/test_*_facts.py`). So its share says
-that known gaps are closed; how large the unknown ones are, a sample of another seed says: `--seed 1`.
+Missing facts have been written as tests for those of this sample that survived at first (`tests/unit/*/test_*_facts.py`).
+So its share says that known gaps are closed; how large the unknown ones are, a sample of another seed says: `--seed 1`.
 
 To look at one room, or at one file, without rewriting this page:
 
