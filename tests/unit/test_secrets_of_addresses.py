@@ -12,7 +12,7 @@ from taupi.command_line import recorded_command
 from taupi.errors import TaupiError, shown
 from taupi.files import path_of, write_folder, write_text
 from taupi.input_files import printable, read_text
-from taupi.signals.formats.sources import expand_pattern, shown_address
+from taupi.signals.formats.sources import RemoteFile, expand_pattern, shown_address
 
 ADDRESS = "http://me:hunter2@host:80/run.csv?token=hunter2"
 
@@ -84,6 +84,11 @@ def test_a_folder_whose_name_ends_in_a_colon_is_a_folder(tmp_path, monkeypatch):
     assert protocol_of("data:/a.txt") is None
     write_text("data:/a.txt", "x")
     assert Path("data:", "a.txt").read_text() == "x"
+
+
+def test_a_star_on_the_web_is_no_pattern():
+    for address in ("http://host/run-*.csv", RemoteFile("https://host/run-*.csv")):
+        assert list(expand_pattern(address)) == [address]
 
 
 def test_commands_are_recorded_without_secrets(monkeypatch):

@@ -280,7 +280,7 @@ def file_system(address: str) -> tuple[Any, str]:
 def expand_pattern(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[str]]:
     """Return the files that a pattern with *, ? or [...] matches, sorted; a path without one, or of a file, as it is."""
     text, address = str(path), address_of(path)
-    if not _MAGIC.search(text) or protocol_of(path) in WEB:
+    if not _MAGIC.search(text) or (address or "").startswith(WEB):
         return [path]
     if address is None:
         if path_of(text, "the path or address of logs").exists():
