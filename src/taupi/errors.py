@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from taupi.addresses import without_secrets
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -65,7 +67,7 @@ _BREAKS = {code: " " for code in (*range(32), *range(127, 0xA0), 0x2028, 0x2029,
 def _shortened(part: Part) -> Part:
     if not isinstance(part, str):
         return part
-    text = part.translate(_BREAKS)
+    text = without_secrets(part).translate(_BREAKS)
     return text if len(text) <= _LONGEST_PART else text[:_LONGEST_PART] + "..."
 
 
@@ -136,9 +138,9 @@ def warn(message: str | TaupiWarning, category: type[Warning] = TaupiWarning) ->
 
 
 def shown(value: object, limit: int = 60) -> str:
-    """Return a value as an error message shows it: its repr, cut to a readable length."""
+    """Return a value as an error message shows it: its repr, without secrets of addresses, cut to a readable length."""
     try:
-        text = repr(value)
+        text = without_secrets(repr(value))
     except RecursionError:
         return "a deeply nested value"
     except Exception:  # a number of thousands of digits, or an object whose repr fails

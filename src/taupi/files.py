@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from taupi.addresses import PROTOCOLS, protocol_of
 from taupi.errors import Argument, TaupiError, shown
 
 FORCE = Argument("force", True)
@@ -18,6 +19,12 @@ def path_of(path: str | os.PathLike[str], expected: str = "the path of a file", 
     """Return a path that a user gave, as a Path; `name` is the argument's name, and `expected` says what it should be."""
     if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise TaupiError(Argument(name), f" is {shown(path)}, expected {expected}.")
+    if protocol_of(path) is not None:
+        address = re.sub(":/+", "://", str(path), count=1)  # a Path has one slash there
+        raise TaupiError(
+            Argument(name),
+            f" is {shown(address, 200)}, expected {expected}. Only addresses of {', '.join(PROTOCOLS)} are read, and only logs.",
+        )
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

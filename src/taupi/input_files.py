@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from taupi.addresses import without_secrets
 from taupi.budget import MIB, budget, over_budget
 from taupi.errors import TaupiError
 from taupi.files import path_of
@@ -90,12 +91,12 @@ def open_regular(file: Path, expected: str, missing: str = "") -> BinaryIO:
 
 
 def printable(path: Paths, limit: int = 200) -> str:
-    """Return a path as text that any file can hold: bytes of its name that are not UTF-8 become U+FFFD.
+    """Return a path as text that any file can hold: no secrets of an address, and U+FFFD for bytes that are not UTF-8.
 
     >>> printable(b"run\\xff.csv".decode("utf-8", "surrogateescape"))
     'run\\ufffd.csv'
     """
-    text = os.fsencode(path).decode("utf-8", "replace")
+    text = without_secrets(os.fsencode(path).decode("utf-8", "replace"))
     return text if len(text) <= limit else text[:limit] + "..."
 
 

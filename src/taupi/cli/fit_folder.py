@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,8 +12,9 @@ import typer
 
 from taupi.cli.exit_codes import ExitCode
 from taupi.cli.fit_reading import reading_record
+from taupi.command_line import recorded_command
 from taupi.errors import TaupiError
-from taupi.files import refuse_to_replace, write_folder
+from taupi.files import path_of, refuse_to_replace, write_folder
 from taupi.settings import Settings
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
     from taupi.signals.formats.sources import address_of, shown_address
 
     for path in (*logs, *held_out):
-        if address_of(path) is None and not path.exists():
+        if address_of(path) is None and not path_of(path, "the path or address of a log").exists():
             raise TaupiError(f"No file {str(path)!r}. Check the path.")
     fitted = {address_of(path) or path.resolve() for path in logs}
     for path in held_out:
@@ -104,10 +104,8 @@ def exit_if_many_skipped(record: Mapping[str, Any], logs: int) -> None:
 def with_record(fit: Fit, reading: Reading) -> Fit:
     """Return a fit whose record includes the command, how logs were read, and the hashes of the files other than logs."""
     from taupi.signals.formats.files import sha256
-    from taupi.signals.formats.sources import shown_address
 
-    # Signed addresses hold secrets.
-    record = {"command": shlex.join(["taupi", *(shown_address(argument) for argument in sys.argv[1:])])}
+    record = {"command": recorded_command()}
     description = Path(fit.robot.source.path)
     if description.is_file():
         record |= {"description": str(description), "description_sha256": sha256(description)}

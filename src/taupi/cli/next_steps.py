@@ -80,7 +80,11 @@ def next_step(command: str, values: Mapping[str, Any]) -> str | None:
 
 
 def _words(value: Any) -> _Words:
-    return _Words(shlex.quote(str(each)) for each in (value if isinstance(value, list | tuple) else [value]))
+    from taupi.signals.formats.sources import shown_address
+
+    return _Words(
+        shlex.quote(shown_address(str(each))) for each in (value if isinstance(value, list | tuple) else [value])
+    )
 
 
 def _carried(command: str, step: Sequence[str], values: Mapping[str, Any]) -> list[str]:

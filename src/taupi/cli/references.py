@@ -57,6 +57,7 @@ def build_reference(text: str, robot: Robot, duration: float) -> Reference | Non
     import numpy as np
 
     import taupi as tp
+    from taupi.signals.formats.sources import file_name
     from taupi.simulation.default_motions import gentle_sines
 
     if text == "none":
@@ -74,7 +75,7 @@ def build_reference(text: str, robot: Robot, duration: float) -> Reference | Non
         return tp.BSpline(_points(rest, robot.n), duration)
     if value.startswith("{"):
         return _sines(value)
-    if Path(text).suffix.lower() in _FILES:
+    if Path(file_name(text)).suffix.lower() in _FILES:
         return tp.SampledMotion.read(text, robot)
     raise unknown("reference", text, _KNOWN)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taupi.command_line import recorded_command
 from taupi.files import refuse_to_replace, write_folder
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _write_page(trials: Sequence[Trial], folder: Path, strip: bool = True) -> li
     shown = [t for t in trials if len(t.run) > 1]
     if not shown:
         return []
-    provenance = {"command": shlex.join(["taupi", *sys.argv[1:]])}
+    provenance = {"command": recorded_command()}
     (folder / PAGE).write_text(run_page(shown, provenance=provenance), encoding="utf-8")
     runs = run_content(shown)
     if not strip or runs.robot is None:

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from taupi.command_line import recorded_command
 from taupi.files import refuse_to_replace, write_folder
 from taupi.papers.page import reproduction_page
 from taupi.papers.study import Reproduction
@@ -57,6 +58,6 @@ def _write_csv(path: Path, heading: Iterable[str], rows: Iterable[Iterable[Any]]
 
 
 def _provenance() -> dict[str, str]:
-    command = " ".join(["taupi", *sys.argv[1:]]) if Path(sys.argv[0]).stem in ("taupi", "__main__") else ""
+    command = recorded_command() if Path(sys.argv[0]).stem in ("taupi", "__main__") else ""
     facts = {"taupi": __version__, "python": platform.python_version(), "command": command}
     return {k: v for k, v in facts.items() if v}

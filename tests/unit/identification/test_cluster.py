@@ -171,10 +171,13 @@ def test_few_bad_logs_are_warned_of_and_many_end_with_3(tmp_path):
 def test_wrong_clients_and_options_are_refused(cluster, runs, monkeypatch, tmp_path):
     monkeypatch.setattr(cluster_client, "_CONNECT_S", 0.5)
     arm = tp.load("elbow2r")
+    (tmp_path / "number.json").write_text('{"address": 3}')
     cases = [
         ({"client": 3}, "client is 3, expected a dask.distributed.Client"),
         ({"client": "tcp://127.0.0.1:1"}, "no scheduler answers there"),
         ({"client": tmp_path / "head.json"}, "no such file of a scheduler"),
+        ({"client": tmp_path / "number.json"}, "number.json: address is 3, expected the address of a scheduler"),
+        ({"client": "tcp://me:hunter2@127.0.0.1:1"}, "client has an @ in it"),
         ({"client": cluster, "workers": 2}, "client and workers are both given"),
         ({"resume": tmp_path}, "resume is given without client"),
         ({"client": cluster, "resume": runs[0]}, "which is a file, expected a folder"),

@@ -107,6 +107,30 @@ def test_signatures_and_passwords_are_recorded_nowhere(web, tmp_path):
     assert "hunter2" not in str(caught.value)
 
 
+def test_commands_that_read_a_log_show_its_address_without_secrets(web, files, tmp_path):
+    address = web.replace("127", "me:hunter2@127") + "/run.csv?X-Signature=hunter2"
+    tp.write_fit(tp.identify(tp.load("elbow2r"), files / "run.csv", "wls"), tmp_path / "fit.json")
+    limits = "\n".join(f"{joint}.velocity = 3\n{joint}.effort = 100" for joint in ("shoulder", "elbow"))
+    (tmp_path / "limits.toml").write_text(limits)
+    search = ("--limits", "limits.toml", "--starts", "1", "--budget", "2", "--duration", "4")
+    for words in (
+        ("compare", "fit.json", address),
+        ("compare", "fit.json", address, "--json"),
+        ("contacts", "fit.json", address),
+        ("contacts", "fit.json", address, "--json"),
+        ("log", address, "--suggest", "columns.toml"),
+        ("simulate", "elbow2r", "--reference", address, "-o", "run"),
+        ("excite", "elbow2r", "--given", address, *search, "-o", "motion"),
+    ):
+        done = taupi(*words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert "hunter2" not in done.stdout + done.stderr
+        if words[0] in ("compare", "contacts", "log"):
+            assert f"{web}/run.csv" in done.stdout + done.stderr
+    for path in tmp_path.rglob("*.*"):
+        assert path.is_dir() or b"hunter2" not in path.read_bytes(), path
+
+
 def test_wrong_addresses_are_told_in_a_sentence(bucket, monkeypatch):
     cases = [
         (f"{bucket}/none.csv", "There is nothing at s3://fleet/arm7/none.csv. Check the address."),

@@ -57,6 +57,7 @@ def compare(
     taupi compare out --with mujoco model.xml run3.csv
     """
     import taupi as tp
+    from taupi.signals.formats.sources import shown_address
 
     if engine is not None:
         _compare_engine(first, engine, second, logs or [], as_json, reading, preparation)
@@ -68,7 +69,7 @@ def compare(
         later = [second, *(logs or [])]
         other = tp.load_fit(second) if _is_fit(second) else later
         changes = tp.what_changed(a, other, at=at, reading=reading, **preparation)
-        changes = changes.named(str(first), ", ".join(map(str, later)))
+        changes = changes.named(shown_address(first), ", ".join(map(shown_address, later)))
         print(json.dumps(changes.to_dict(), indent=2) if as_json else repr(changes))
         return
     b = tp.load_fit(second)
@@ -104,7 +105,9 @@ def _compare_engine(
 
 def _is_fit(path: Path) -> bool:
     """Return whether a path names a fit, judging by its form: a directory, a .json file, or a name without a suffix."""
-    return path.is_dir() or path.suffix in (".json", "")
+    from taupi.signals.formats.sources import address_of
+
+    return address_of(path) is None and (path.is_dir() or path.suffix in (".json", ""))
 
 
 def _identified(log: Path, robot: str | None, reading: Reading, preparation: dict[str, Any]) -> Fit:

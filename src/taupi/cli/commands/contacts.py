@@ -69,6 +69,7 @@ def contacts(
     """
     import taupi as tp
     from taupi.identification.online.thresholds_file import write_thresholds
+    from taupi.signals.formats.sources import shown_address
 
     source, options = tp.load_fit(fit), {"--quiet": quiet, "--bandwidth": bandwidth_hz, "--tracker": tracker or None}
     reading = like_the_fit(source, reading)
@@ -79,7 +80,7 @@ def contacts(
         observer = tp.momentum_observer(source, 20.0 if bandwidth_hz is None else bandwidth_hz, tracker=tracker)
         alarms = 1.0 if false_alarms_per_hour is None else false_alarms_per_hour
         detector = observer.calibrated(_quiet_logs(source, quiet or [], reading), alarms)
-    by_log = {str(log): detector.contacts(_clean(log, source, reading)) for log in logs}
+    by_log = {shown_address(log): detector.contacts(_clean(log, source, reading)) for log in logs}
     if output is not None:
         write_thresholds(detector.thresholds, output, force)
     if as_json:

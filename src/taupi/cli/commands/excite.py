@@ -13,6 +13,7 @@ import typer
 from taupi.cli.description import Description
 from taupi.cli.options import ForceOption, JsonOption, RobotArgument, TermsOption
 from taupi.cli.parsing import names, one_or_each
+from taupi.command_line import recorded_command
 from taupi.excitation.settings import Course, Goal, Margins, Search
 from taupi.excitation.writers import FORMATS
 
@@ -103,7 +104,7 @@ def excite(
     )
     files = {"description": Path(arm.source.path), "limits": limits}
     hashes = {f"{name}_sha256": sha256(path) for name, path in files.items() if path is not None and path.is_file()}
-    plan = at_speed(plan, share).with_record(command=shlex.join(["taupi", *sys.argv[1:]]), seed=search.seed, **hashes)
+    plan = at_speed(plan, share).with_record(command=recorded_command(), seed=search.seed, **hashes)
     paths = write_excitation(plan, output, chosen, share, force, {"report.html": report_text(plan)})
     print(json.dumps(plan.to_dict(), indent=2) if as_json else plan)
     page = shlex.quote(str(output / "report.html"))

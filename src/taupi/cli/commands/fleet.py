@@ -18,6 +18,7 @@ from taupi.cli.description import Description
 from taupi.cli.fit_folder import exit_if_many_skipped
 from taupi.cli.options import ForceOption, JsonOption, RobotArgument
 from taupi.cli.parsing import names
+from taupi.command_line import recorded_command
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.rows.preparation import Preparation
 from taupi.progress import progress
@@ -75,7 +76,6 @@ def fleet(
     from taupi.identification.fleet.identify_fleet import identify_fleet
     from taupi.identification.results.fit_file import fit_json
     from taupi.reporting.fleet_page import fleet_page
-    from taupi.signals.formats.sources import shown_address
 
     refuse_to_replace(output, RESULTS, force)
     with progress("fleet", 2) as step:
@@ -87,7 +87,7 @@ def fleet(
             reading=reading,
             preparation=preparation,
         )
-        result.record["command"] = shlex.join(["taupi", *(shown_address(word) for word in sys.argv[1:])])
+        result.record["command"] = recorded_command()
         step("writing")
         texts = {
             "fleet.json": json.dumps(result.to_dict(), indent=2),

@@ -49,13 +49,20 @@ def log(
     import taupi as tp
     from taupi.cli.show.log import log_data, log_text
     from taupi.cli.spelling import spelling_in
+    from taupi.signals.formats.sources import shown_address
 
     if robot is None and (description.lock or description.tip):
         raise TaupiError("--lock and --tip are about a robot: name it with --robot.")
     arm = description.load(robot) if robot else None
     if suggest is not None:
         _write_suggestion(file, suggest, arm, reading, force)
-        names = ("log", file, "--columns", suggest, *(("--robot", robot, *description.words()) if robot else ()))
+        names = (
+            "log",
+            shown_address(file),
+            "--columns",
+            suggest,
+            *(("--robot", robot, *description.words()) if robot else ()),
+        )
         names += ("--format", reading.format) if reading.format else ()
         print(f"wrote {suggest}; next: {shlex.join(['taupi', *map(str, names)])}", file=sys.stderr)
         return

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from taupi.errors import Argument, TaupiError
+from taupi.checks import whole_number
+from taupi.errors import Argument, TaupiError, shown
+from taupi.files import path_of
 
 AddressArgument = Annotated[
     str | None, typer.Argument(metavar="ADDRESS", help="Address of the scheduler, such as tcp://head:8786.")
@@ -19,7 +22,7 @@ FileOption = Annotated[
     typer.Option("--scheduler-file", metavar="FILE.json", help="File in which the scheduler wrote its address."),
 ]
 WorkersOption = Annotated[
-    int, typer.Option("--workers", help="Processes, each with one thread. By default one per core.")
+    int | None, typer.Option("--workers", help="Processes, each with one thread. By default one per core.")
 ]
 MemoryOption = Annotated[
     str, typer.Option("--memory-limit", help="Memory limit of each process, at which it is restarted.")
@@ -34,13 +37,15 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": 1,
     "MKL_NUM_THREADS": 1,
 }
+# How long to wait for a scheduler that was started at the same time, and has yet to write its file, s.
+_PATIENCE_S = 60.0
 
 
 def worker(
     address: AddressArgument = None,
     *,
     scheduler_file: FileOption = None,
-    workers: WorkersOption = 0,
+    workers: WorkersOption = None,
     memory_limit: MemoryOption = "2GiB",
 ) -> None:
     """Start workers of a Dask cluster, with one thread each and memory set up for identification. They run until stopped.
@@ -49,18 +54,52 @@ def worker(
     taupi worker tcp://head:8786
     taupi worker --scheduler-file head.json --workers 16
     """
-    from taupi.identification.cluster.client import distributed
+    from taupi.identification.cluster.client import check_scheduler_address, check_scheduler_file, distributed
 
     distributed()
     if (address is None) == (scheduler_file is None):
         raise TaupiError("Give either the address of a scheduler or ", Argument("scheduler_file"), ".")
-    if workers < 0:
-        raise TaupiError(Argument("workers"), f" is {workers}, expected a number of processes.")
-    where = [address] if address is not None else ["--scheduler-file", str(scheduler_file)]
-    options = ["--nthreads", "1", "--nworkers", str(workers or os.cpu_count() or 1), "--memory-limit", memory_limit]
+    count = whole_number("workers", (os.cpu_count() or 1) if workers is None else workers)
+    _check_memory(memory_limit)
+    if scheduler_file is not None:
+        _wait_for(scheduler_file)
+        check_scheduler_file(scheduler_file)
+    else:
+        check_scheduler_address("address", address)
+    where = [str(address)] if scheduler_file is None else ["--scheduler-file", str(scheduler_file)]
+    options = ["--nthreads", "1", "--nworkers", str(count), "--memory-limit", memory_limit]
     prefix = "DASK_DISTRIBUTED__NANNY__PRE_SPAWN_ENVIRON__"
     own = {name: str(value) for name, value in ENVIRONMENT.items()}
     environment = os.environ | own | {prefix + name: value for name, value in own.items()}
     sys.stdout.flush()
     command = [sys.executable, "-m", "distributed.cli.dask_worker", *where, *options, "--no-dashboard"]
     os.execve(sys.executable, command, environment)
+
+
+def _check_memory(limit: str) -> None:
+    """Refuse what is no amount of memory."""
+    from dask.utils import parse_bytes
+
+    try:
+        if limit == "auto" or parse_bytes(limit) >= 0:
+            return
+    except (ValueError, OverflowError):
+        pass
+    raise TaupiError(
+        Argument("memory_limit"), f" is {shown(limit)}, expected an amount of memory, such as 2GiB, or auto."
+    )
+
+
+def _wait_for(file: Path) -> None:
+    """Wait until a scheduler that has just been started writes its file; refuse one that does not appear."""
+    path = path_of(file, "the file that a scheduler wrote", "scheduler_file")
+    end = time.monotonic() + _PATIENCE_S
+    if not path.exists():
+        print(f"waiting up to {_PATIENCE_S:g} s for a scheduler to write {path}", file=sys.stderr)
+    while not path.exists():
+        if time.monotonic() > end:
+            raise TaupiError(
+                Argument("scheduler_file"),
+                f" is {shown(str(path))}, but no scheduler wrote it within {_PATIENCE_S:g} s.",
+            )
+        time.sleep(0.2)

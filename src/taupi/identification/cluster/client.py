@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from taupi.errors import Argument, TaupiError, shown, warn
+from taupi.input_files import parse_json, printable, read_bytes
 from taupi.version import __version__
 
 # How long to wait for the workers of a cluster that is still starting, s.
@@ -83,13 +84,46 @@ def _connection(module: Any, place: str | os.PathLike[str]) -> Any:
     is_file = isinstance(place, os.PathLike) or address.endswith(".json")
     if is_file and not Path(address).is_file():
         raise TaupiError(Argument("client"), f" is {address!r}, but there is no such file of a scheduler.")
-    if not is_file:
+    if is_file:
+        check_scheduler_file(Path(address))
+    else:
+        check_scheduler_address("client", address)
         _warn_of_open_port(address)
     try:
         return module.Client(**({"scheduler_file": address} if is_file else {"address": address}), timeout=_CONNECT_S)
     except (OSError, ValueError, TimeoutError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TaupiError(Argument("client"), f" is {address!r}: no scheduler answers there ({reason}).") from None
+
+
+def check_scheduler_address(name: str, address: object) -> None:
+    """Refuse what cannot be the address of a scheduler; `name` is the argument's name."""
+    from distributed.comm import registry
+    from distributed.comm.addressing import parse_address, parse_host_port
+
+    expected = "expected the address of a scheduler, such as tcp://head:8786"
+    if isinstance(address, str) and "@" in address:  # not shown: it may hold a password
+        raise TaupiError(Argument(name), f" has an @ in it, {expected}: schedulers know no users and passwords.")
+    try:
+        protocol, place = parse_address(address)
+        if protocol not in registry.backends:
+            raise ValueError(f"the protocols are {', '.join(registry.backends)}")
+        if protocol != "inproc":
+            parse_host_port(place)
+    except (TypeError, ValueError) as error:
+        raise TaupiError(Argument(name), f" is {shown(address)}, {expected}: {error}.") from None
+
+
+def check_scheduler_file(file: Path) -> None:
+    """Refuse a file that does not hold the address of a scheduler."""
+    expected = "the file that a scheduler wrote, with its address"
+    data = parse_json(read_bytes(file, expected), printable(file), expected)
+    if not isinstance(data, dict):
+        raise TaupiError(f"{printable(file)} is {shown(data)}, expected {expected}.")
+    try:
+        check_scheduler_address("address", data.get("address"))
+    except TaupiError as error:
+        raise error.about(printable(file)) from None
 
 
 def _warn_of_open_port(address: str) -> None:

@@ -18,30 +18,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, cast
-from urllib.parse import urlsplit
 
+from taupi.addresses import PROTOCOLS, WEB, address_without_secrets, protocol_of, without_secrets
 from taupi.budget import MIB, budget, over_budget
 from taupi.errors import TaupiError
 from taupi.files import path_of
 from taupi.signals.formats.deadline import reading_error, watched
 
-# By protocol: the package that reads it.
-PROTOCOLS = {
-    "s3": "s3fs",
-    "gs": "gcsfs",
-    "gcs": "gcsfs",
-    "az": "adlfs",
-    "abfs": "adlfs",
-    "abfss": "adlfs",
-    "http": "aiohttp",
-    "https": "aiohttp",
-}
 REMOTE_EXTRA = "pip install 'taupi[remote]'"
 # Bytes that are fetched at once: one request for each column chunk would cost ten times as much.
 _AHEAD = 4 << 20
 _MAGIC = re.compile(r"[*?\[]")
-# A Path turns the two slashes after the protocol into one.
-_ADDRESS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]+):/{1,2}(?=[^/\\])(.*)", re.DOTALL)
 
 
 def address_of(path: str | os.PathLike[str] | Any) -> str | None:
@@ -54,10 +41,8 @@ def address_of(path: str | os.PathLike[str] | Any) -> str | None:
         return path.address
     if not isinstance(path, str | os.PathLike):
         return None
-    match = _ADDRESS.fullmatch(str(path))
-    if match is None or match[1].lower() not in PROTOCOLS:
-        return None
-    return f"{match[1].lower()}://{match[2]}"
+    protocol = protocol_of(path)
+    return f"{protocol}://{str(path).partition(':')[2].lstrip('/')}" if protocol in PROTOCOLS else None
 
 
 def shown_address(path: str | os.PathLike[str]) -> str:
@@ -69,12 +54,7 @@ def shown_address(path: str | os.PathLike[str]) -> str:
     'runs/a?b.csv'
     """
     address = address_of(path)
-    if address is None:
-        return str(path)
-    parts = urlsplit(address)
-    query_allowed = not address.startswith("http") and _MAGIC.search(address)  # ? of a pattern
-    host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}{parts.path}" + (f"?{parts.query}" if query_allowed and parts.query else "")
+    return without_secrets(str(path)) if address is None else address_without_secrets(address)
 
 
 class HiddenAddress(str):
@@ -300,10 +280,10 @@ def file_system(address: str) -> tuple[Any, str]:
 def expand_pattern(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[str]]:
     """Return the files that a pattern with *, ? or [...] matches, sorted; a path without one, or of a file, as it is."""
     text, address = str(path), address_of(path)
-    if not _MAGIC.search(text) or (address or "").startswith("http"):
+    if not _MAGIC.search(text) or (address or "").startswith(WEB):
         return [path]
     if address is None:
-        if Path(text).exists():
+        if path_of(text, "the path or address of logs").exists():
             return [path]
         matches = sorted(glob.glob(text, recursive=True))
     else:
