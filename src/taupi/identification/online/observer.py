@@ -110,7 +110,8 @@ class MomentumObserver(Component):
     def log_signals(self, log: Log) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Return the seconds before each sample of a `log` (N,), and q, qd and tau (N, n); known torques are added to tau.
 
-        A velocity that was not recorded is the backward difference of q.
+        A velocity that was not recorded is the backward difference of q. The first sample then has none, and stands for the
+        second, no time before it: the observer starts there. A guessed velocity would look like a push.
         """
         if not isinstance(log, Log):
             raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
@@ -118,15 +119,16 @@ class MomentumObserver(Component):
         equations.check(log)
         q, tau = log.need("q", "tau")
         seconds = sample_steps(log.time)
-        qd = log.qd
-        if qd is None:
+        tau = tau + equations.known_torque(log, log.known_torque or self.model.known_torque)
+        qd = np.zeros_like(q) if log.qd is None else log.qd
+        if log.qd is None and len(q) > 1:
             steps = np.diff(q, axis=0) / seconds[1:, None]
-            qd = np.concatenate([steps[:1], steps]) if len(steps) else np.zeros_like(q)
-        known = equations.known_torque(log, log.known_torque or self.model.known_torque)
+            q, qd, tau = (np.concatenate([x[:1], x]) for x in (q[1:], steps, tau[1:]))
+            seconds[1] = 0.0
         for name, value in (("q", q), ("qd", qd), ("tau", tau)):
             if not np.isfinite(value).all():
                 raise TaupiError(f"{name} of the log has missing values.", remedy="Fill them: taupi.clean_log(log).")
-        return seconds, (q, qd, tau + known)
+        return seconds, (q, qd, tau)
 
     def calibrated(
         self, logs: Log | Sequence[Log], false_alarms_per_hour: float = 1.0, breakaway: float = 1.5

@@ -92,6 +92,19 @@ def test_a_log_without_velocities_and_with_known_torques():
     assert np.abs(r[:500]).max() < 0.6  # it begins in motion, and that is no contact
 
 
+def test_a_log_without_velocities_may_begin_while_the_arm_accelerates():
+    """Where the first velocity is not known, nothing is felt before the second sample, and no more after it than later."""
+    arm = tp.load("elbow2r")
+    t = np.arange(300)[:, None] / 100
+    w = np.array([4.0, 5.0])
+    q, qd, qdd = np.cos(w * t), -w * np.sin(w * t), -w * w * np.cos(w * t)
+    log = tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd), names=arm.joint_names)
+    r = np.abs(tp.momentum_observer(arm).external_torque(log))
+    assert not r[:2].any() and (r[:10].max(axis=0) <= r[50:].max(axis=0)).all()
+    one = log.rows(slice(0, 1))
+    assert tp.momentum_observer(arm).external_torque(one).tolist() == [[0.0, 0.0]]
+
+
 def test_refusals():
     arm = tp.load("elbow2r")
     observer = tp.momentum_observer(arm)
