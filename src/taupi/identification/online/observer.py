@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as cs
 import numpy as np
 
+from taupi.checks import positive
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError, TaupiWarning, shown, warn
 from taupi.identification.equations import Equations
 from taupi.identification.online.component import Component, OnlineState, sample_steps
 from taupi.identification.online.friction_filter import FrictionFilter
@@ -25,6 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from taupi.identification.online.contacts import ContactDetector
+
+# Robots are sampled more slowly than this, Hz, and an observer follows at most each sample.
+_FASTEST_HZ = 1e6
+# Share of a log's rate above which a bandwidth has no effect: a half, and a little for rounding of times.
+_NYQUIST = 0.5 * (1 + 1e-6)
+
+
+def observer_bandwidth(name: str, value: Any) -> float:
+    """Return the bandwidth of an observer, Hz, or refuse one that no samples allow; `name` is the argument's."""
+    if positive(name, value) > _FASTEST_HZ:
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected at most {_FASTEST_HZ:g} Hz.")
+    return float(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +132,13 @@ class MomentumObserver(Component):
         equations.check(log)
         q, tau = log.need("q", "tau")
         seconds = sample_steps(log.time)
+        if self.bandwidth_hz > _NYQUIST * log.rate_hz:
+            warn(
+                TaupiWarning(
+                    Argument("bandwidth_hz"), f" is {self.bandwidth_hz:g} Hz, more than half the log's {log.rate_hz:.4g} Hz: ",
+                    "the observer follows each sample, with its noise, and no faster.",
+                )
+            )  # fmt: skip
         tau = tau + equations.known_torque(log, log.known_torque or self.model.known_torque)
         qd = np.zeros_like(q) if log.qd is None else log.qd
         if log.qd is None and len(q) > 1:
