@@ -111,6 +111,8 @@ def one_or_each(check: Check) -> Check:
     def every(name: str, value: Any) -> Any:
         if hasattr(value, "tolist"):
             value = value.tolist()
+        if value in ([], ()):
+            raise TaupiError(Argument(name), f" is {shown(value)}, expected a number, or one per joint.")
         return tuple(check(name, item) for item in value) if isinstance(value, list | tuple) else check(name, value)
 
     return every

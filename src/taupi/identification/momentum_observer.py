@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from taupi.checks import positive, truth
+from taupi.checks import truth
 from taupi.dynamics.imu_form import require_motors
 from taupi.dynamics.terms import TermsLike
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.online.friction_filter import FrictionFilter
 from taupi.identification.online.model import OnlineModel
-from taupi.identification.online.observer import MomentumObserver
+from taupi.identification.online.observer import MomentumObserver, observer_bandwidth
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.online_model import online_model
 from taupi.model.robot import Robot
@@ -37,7 +37,7 @@ def momentum_observer(
     >>> tau_ext.round(3).tolist()
     [2.0, 0.0]
     """
-    bandwidth_hz, tracker = positive("bandwidth_hz", bandwidth_hz), truth("tracker", tracker)
+    bandwidth_hz, tracker = observer_bandwidth("bandwidth_hz", bandwidth_hz), truth("tracker", tracker)
     if isinstance(source, Fit | Robot):
         require_motors(source.robot if isinstance(source, Fit) else source, "A momentum observer")
     if isinstance(source, Fit):

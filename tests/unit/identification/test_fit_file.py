@@ -212,6 +212,43 @@ def test_damage_is_one_sentence(tmp_path, change):
     assert "\n" not in str(caught.value)
 
 
+NAN = float("nan")
+CUTOFFS = {"slow": False, "half_hz": None, "equal_hz": None} | {
+    f"{name}_hz": 5.0 for name in ("fit", "validation", "suggested", "least", "most")
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda d: d["settings"].pop("preparation"), "settings: preparation is missing"),
+        (lambda d: d["settings"].update(preparation=None), "settings: preparation is None, expected a table"),
+        (lambda d: d["settings"]["preparation"].update(encoder_delay=[]), r"encoder_delay is \(\), expected a number"),
+        (lambda d: d["settings"]["preparation"].update(decimate=10**30), "decimate is 1000.*, expected at most 10000"),
+        (lambda d: d["covariance"][0].__setitem__(0, -1.0), "covariance is not symmetric, or has a negative"),
+        (lambda d: d.update(covariance=(-np.array(d["covariance"])).tolist()), "or has a negative eigenvalue"),
+        (lambda d: d["covariance"][0].__setitem__(1, 1.0), "covariance is not symmetric"),
+        (lambda d: d["covariance"][0].__setitem__(0, NAN), "covariance has entries that are not finite"),
+        (lambda d: d["triangle"][0].__setitem__(0, NAN), "triangle has entries that are not finite"),
+        (lambda d: d.update(standard=[NAN, *d["prior"][1:]]), "standard has entries that are not finite"),
+        (lambda d: d["base"][0].update(value="inf"), "values has entries that are not finite"),
+        (lambda d: d["joints"].pop(), "it has joints .*, expected"),
+        (lambda d: d["joints"][0].update(name="x"), "it has joints .*'x'.*, expected"),
+        (lambda d: d["joints"][0].update(rms=NAN), "rms of shoulder is nan, expected a finite number"),
+        (lambda d: d["provenance"]["logs"][0]["speeds"].pop(), "has 1 speeds, expected 2"),
+        (lambda d: d.update(cutoffs={**CUTOFFS, "fit_hz": -1}), "fit_hz is -1.0, expected a finite number above 0"),
+        (
+            lambda d: d.update(cutoffs={**CUTOFFS, "validation_hz": NAN}),
+            "validation_hz is nan, expected a finite number above 0",
+        ),
+    ],
+)
+def test_numbers_that_no_estimator_gives_are_refused(tmp_path, change, sentence):
+    with pytest.raises(TaupiError, match=sentence) as caught:
+        tp.load_fit(changed(tmp_path, change))
+    assert "fit.json" in str(caught.value)
+
+
 def test_bad_arguments(tmp_path):
     with pytest.raises(TaupiError, match="expected a Fit"):
         tp.write_fit(3, tmp_path / "fit.json")

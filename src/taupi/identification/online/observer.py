@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as cs
 import numpy as np
 
+from taupi.checks import positive
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError, TaupiWarning, shown, warn
 from taupi.identification.equations import Equations
 from taupi.identification.online.component import Component, OnlineState, sample_steps
 from taupi.identification.online.friction_filter import FrictionFilter
@@ -25,6 +26,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from taupi.identification.online.contacts import ContactDetector
+
+# Robots are sampled more slowly than this, Hz, and an observer follows at most each sample.
+_FASTEST_HZ = 1e6
+# Share of a log's rate above which a bandwidth has no effect: a half, and a little for rounding of times.
+_NYQUIST = 0.5 * (1 + 1e-6)
+
+
+def observer_bandwidth(name: str, value: Any) -> float:
+    """Return the bandwidth of an observer, Hz, or refuse one that no samples allow; `name` is the argument's."""
+    if positive(name, value) > _FASTEST_HZ:
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected at most {_FASTEST_HZ:g} Hz.")
+    return float(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +123,8 @@ class MomentumObserver(Component):
     def log_signals(self, log: Log) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Return the seconds before each sample of a `log` (N,), and q, qd and tau (N, n); known torques are added to tau.
 
-        A velocity that was not recorded is the backward difference of q.
+        A velocity that was not recorded is the backward difference of q. The first sample then has none, and stands for the
+        second, no time before it: the observer starts there. A guessed velocity would look like a push.
         """
         if not isinstance(log, Log):
             raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
@@ -118,15 +132,23 @@ class MomentumObserver(Component):
         equations.check(log)
         q, tau = log.need("q", "tau")
         seconds = sample_steps(log.time)
-        qd = log.qd
-        if qd is None:
+        if self.bandwidth_hz > _NYQUIST * log.rate_hz:
+            warn(
+                TaupiWarning(
+                    Argument("bandwidth_hz"), f" is {self.bandwidth_hz:g} Hz, more than half the log's {log.rate_hz:.4g} Hz: ",
+                    "the observer follows each sample, with its noise, and no faster.",
+                )
+            )  # fmt: skip
+        tau = tau + equations.known_torque(log, log.known_torque or self.model.known_torque)
+        qd = np.zeros_like(q) if log.qd is None else log.qd
+        if log.qd is None and len(q) > 1:
             steps = np.diff(q, axis=0) / seconds[1:, None]
-            qd = np.concatenate([steps[:1], steps]) if len(steps) else np.zeros_like(q)
-        known = equations.known_torque(log, log.known_torque or self.model.known_torque)
+            q, qd, tau = (np.concatenate([x[:1], x]) for x in (q[1:], steps, tau[1:]))
+            seconds[1] = 0.0
         for name, value in (("q", q), ("qd", qd), ("tau", tau)):
             if not np.isfinite(value).all():
                 raise TaupiError(f"{name} of the log has missing values.", remedy="Fill them: taupi.clean_log(log).")
-        return seconds, (q, qd, tau + known)
+        return seconds, (q, qd, tau)
 
     def calibrated(
         self, logs: Log | Sequence[Log], false_alarms_per_hour: float = 1.0, breakaway: float = 1.5

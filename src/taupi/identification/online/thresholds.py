@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import casadi as cs
 import numpy as np
 
-from taupi.checks import not_negative, positive, truth
+from taupi.checks import not_negative, positive, truth, whole_number
 from taupi.dynamics.types import Expression, Vector
-from taupi.errors import Argument, TaupiError
+from taupi.errors import Argument, TaupiError, shown
 from taupi.identification.online.model import interpolated
+from taupi.identification.online.observer import MomentumObserver, observer_bandwidth
 from taupi.settings import Settings
 from taupi.signals.log import Log
 from taupi.tables import table
 
 if TYPE_CHECKING:
     from taupi.identification.online.contacts import ContactDetector
-    from taupi.identification.online.observer import MomentumObserver
 
 # Residuals are correlated: of each stretch of this many seconds only the largest counts.
 _STRETCH = 0.5
@@ -86,6 +86,26 @@ class Thresholds:
     bandwidth_hz: float = 20.0
     tracked: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse numbers that cannot be thresholds: with them a detector would miss contacts, or always feel one."""
+        n, knots = len(self.joints), self.speeds.shape[-1] if self.speeds.ndim == 2 else 0
+        if knots < 2 or not self.speeds.shape == self.torques.shape == (n, knots) or self.standing.shape != (n,):
+            raise TaupiError("each joint needs as many speeds as torques, two at least, and one standing.")
+        for joint, speeds, torques, standing in zip(self.joints, self.speeds, self.torques, self.standing, strict=True):
+            for torque in torques.tolist():
+                positive(f"a torque of {joint}", torque)
+            if not (np.isfinite(speeds).all() and speeds[0] >= 0 and (np.diff(speeds) > 0).all()):
+                raise TaupiError(
+                    f"speeds of {joint} are {speeds.round(3).tolist()}, expected finite ones in rising order."
+                )
+            positive(f"standing of {joint}", float(standing))
+        positive("hours", self.hours)
+        whole_number("alarms", self.alarms, 0)
+        observer_bandwidth("bandwidth_hz", self.bandwidth_hz)
+        truth("tracked", self.tracked)
+        if not self.together >= 1:
+            raise TaupiError(Argument("together"), f" is {shown(self.together)}, expected at least 1.")
+
     def at(self, qd: Vector, dry: Vector) -> Vector:
         """Return the thresholds (n,) over SX, at velocities `qd` (n,) of joints that can hold `dry` (n,) of friction at rest."""
         return cs.vertcat(*(self._of_joint(j, cs.fabs(qd[j]), dry[j]) for j in range(len(self.joints))))
@@ -145,6 +165,8 @@ class Thresholds:
     def from_dict(cls, data: Mapping[str, Any]) -> Thresholds:
         """Return the thresholds that `to_dict` returned as `data`."""
         each = data["joints"].values()
+        if len({len(j[key]) for j in each for key in ("speeds", "torques")}) > 1:
+            raise TaupiError("the joints do not all have the same number of speeds and torques.")
         return cls(
             tuple(data["joints"]),
             np.array([j["speeds"] for j in each]),
@@ -152,10 +174,10 @@ class Thresholds:
             np.array([j["standing"] for j in each]),
             Calibration(data["false_alarms_per_hour"], data["breakaway"]),
             data["hours"],
-            positive("together", data["together"]) if "together" in data else np.inf,
+            data.get("together", np.inf),
             data["alarms"],
-            positive("bandwidth_hz", data["bandwidth_hz"]),
-            truth("tracked", data["tracked"]),
+            data["bandwidth_hz"],
+            data["tracked"],
         )
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ from taupi.schema import conformed
 from taupi.version import __version__
 
 _SCHEMA = 2
+_REMEDY = "Write thresholds with taupi contacts ... -o thresholds.json."
 
 
 class JointData(TypedDict):
@@ -29,6 +30,8 @@ class ThresholdsData(TypedDict):
     """What a file of thresholds must hold."""
 
     joints: dict[str, JointData]
+    false_alarms_per_hour: float
+    breakaway: float
     hours: float
     alarms: int
     bandwidth_hz: float
@@ -50,20 +53,18 @@ def write_thresholds(thresholds: Thresholds, path: str | os.PathLike[str], force
 def read_thresholds(path: str | os.PathLike[str], robot: Robot) -> Thresholds:
     """Return the thresholds in the file at `path`, which are for the joints of a `robot`."""
     file, expected = path_of(path, "the path of a file"), "thresholds of contacts"
-    data = parse_json(read_bytes(file, expected), printable(file), expected)
-    if not isinstance(data, dict) or data.get("schema") != _SCHEMA or "joints" not in data:
-        raise TaupiError(
-            f"{file} holds no thresholds.", remedy="Write them with taupi contacts ... -o thresholds.json."
-        )
+    where = printable(file)
+    data = parse_json(read_bytes(file, expected), where, expected)
+    if not isinstance(data, dict) or not {"schema", "joints"} <= set(data):
+        raise TaupiError(f"{where} holds no thresholds.", remedy=_REMEDY)
+    if data["schema"] != _SCHEMA:
+        raise TaupiError(f"{where} has schema {shown(data['schema'])}, this version reads {_SCHEMA}.", remedy=_REMEDY)
     try:
         data = conformed(data, OptionalData, "it")
         thresholds = Thresholds.from_dict(data)
-    except (TaupiError, TypeError, ValueError, KeyError) as error:
-        raise TaupiError(f"{printable(file)} is damaged: {shown(str(error), 120)}.") from None
+    except TaupiError as error:
+        raise TaupiError(f"{where} is damaged: {str(error).removeprefix('it: ')}", remedy=_REMEDY) from None
     if thresholds.joints != robot.joint_names:
-        raise TaupiError(
-            f"{file} has thresholds of {', '.join(thresholds.joints)}, expected {', '.join(robot.joint_names)}."
-        )
-    if thresholds.speeds.ndim != 2 or thresholds.speeds.shape != thresholds.torques.shape or not thresholds.hours > 0:
-        raise TaupiError(f"{printable(file)} is damaged: speeds and torques do not belong together.")
+        own, known = (", ".join(names) for names in (thresholds.joints, robot.joint_names))
+        raise TaupiError(f"{where} has thresholds of {own}, expected {known}.")
     return thresholds

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.checks import is_number, positive
+from taupi.checks import finite, is_number, positive
 from taupi.dynamics.terms import Term
 from taupi.errors import Argument, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters
@@ -63,6 +63,8 @@ class JointStatistics:
     def __post_init__(self) -> None:
         if self.rows < 0:
             raise TaupiError(f"rows of {shown(self.name)} is {self.rows}, expected a count.")
+        for name in ("rms", "noise"):
+            finite(f"{name} of {self.name}", getattr(self, name))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,9 +14,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from taupi.budget import budget
 from taupi.errors import Argument, TaupiError, TaupiWarning, shown
 from taupi.files import path_of, write_text
+from taupi.identification.equations import Equations
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_data import SCHEMA as RECORD
 from taupi.identification.results.fit_schema import FitData
@@ -32,6 +35,7 @@ from taupi.tables import table
 
 KIND = "taupi.fit"
 VERSION = 1
+_ROUNDING = 1e-6  # of a covariance in units of its own standard deviations
 SCHEMA = f"{KIND}/{VERSION}"
 
 
@@ -83,7 +87,7 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
             )  # warnings about the description were given when it was first read
             robot = reads(data["description"], data["robot"], str(file))
         robot = dataclasses.replace(robot, source=_source_from_data(data.get("source"), robot.source))
-        return _check_shapes(Fit.from_dict({**data, "schema": RECORD}, robot))
+        return _checked(Fit.from_dict({**data, "schema": RECORD}, robot))
     except TaupiError as error:
         raise error.about(printable(file)) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
@@ -194,24 +198,59 @@ def _parse(file: Path) -> Any:
     return parse_json(data, printable(file), expected)
 
 
-def _check_shapes(fit: Fit) -> Fit:
-    """Return the fit, or refuse arrays whose shapes do not belong together."""
-    if not fit.joints:
-        raise TaupiError("it has no joints. Identify again.")
+def _checked(fit: Fit) -> Fit:
+    """Return the fit, or refuse one whose parts do not belong together, or whose numbers no estimator gives."""
     b, p = len(fit.names), len(fit.basis.standard)
-    shapes = {
+    shapes: dict[str, tuple[int | None, ...]] = {
         "covariance": (b, b),
         "prior": (p,),
         "values": (b,),
-        **({"standard": (p,)} if fit.standard is not None else {}),
+        "standard": (p,),
+        "triangle": (None, None),
     }
     for name, shape in shapes.items():
         array = getattr(fit, name)
-        if array.shape != shape or array.dtype != float:
-            raise TaupiError(
-                f"{name} is {array.dtype} of shape {array.shape}, expected numbers of shape {shape}. Identify again."
-            )
+        if array is not None:
+            _check_array(name, array, shape)
+    if not _is_covariance(fit.covariance):
+        raise TaupiError("covariance is not symmetric, or has a negative eigenvalue. Identify again.")
+    _check_joints(fit)
+    try:
+        _ = fit.preparation
+    except TaupiError as error:
+        raise TaupiError(f"settings: preparation: {error} Identify again.") from None
     return fit
+
+
+def _check_array(name: str, array: np.ndarray, shape: tuple[int | None, ...]) -> None:
+    """Refuse an array of another shape, where None stands for any size, or with numbers that are not finite."""
+    alike = len(shape) == array.ndim and all(k in (None, own) for k, own in zip(shape, array.shape, strict=True))
+    if not alike or array.dtype != float:
+        sizes = ", ".join("any" if k is None else str(k) for k in shape)
+        raise TaupiError(
+            f"{name} is {array.dtype} of shape {array.shape}, expected numbers of shape ({sizes}). Identify again."
+        )
+    if not np.isfinite(array).all():
+        raise TaupiError(f"{name} has entries that are not finite. Identify again.")
+
+
+def _is_covariance(matrix: np.ndarray) -> bool:
+    """Return whether a matrix (b, b) is symmetric without negative eigenvalues, in units of its own standard deviations."""
+    sizes = np.sqrt(np.maximum(matrix.diagonal(), 0.0))
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    scaled = matrix / sizes / sizes[:, None]
+    symmetric = (np.abs(scaled - scaled.T) < _ROUNDING).all()
+    return bool(symmetric and (np.linalg.eigvalsh(scaled) > -_ROUNDING).all())
+
+
+def _check_joints(fit: Fit) -> None:
+    """Refuse statistics of other joints than the robot's, and logs with speeds of more or fewer joints."""
+    names, known = tuple(j.name for j in fit.joints), Equations.of(fit.basis).names
+    if len(names) < fit.robot.n or names != known[: len(names)]:
+        raise TaupiError(f"it has joints {shown(names)}, expected {shown(known)}. Identify again.")
+    for log in fit.logs:
+        if log.speeds and len(log.speeds) != len(names):
+            raise TaupiError(f"{log.name} has {len(log.speeds)} speeds, expected {len(names)}. Identify again.")
 
 
 def _check_schema(data: Any, file: Path) -> dict[str, Any]:

@@ -109,6 +109,12 @@ class SourceData(_SourceData, total=False):
     floating: bool | None
 
 
+class SettingsData(TypedDict):
+    """The settings; those of the estimator are its own."""
+
+    preparation: dict[str, Any]
+
+
 class _FitData(TypedDict):
     schema: str
     robot: str
@@ -116,7 +122,7 @@ class _FitData(TypedDict):
     description: str
     terms: list[str | dict[str, Any]]
     estimator: str
-    settings: dict[str, Any]
+    settings: SettingsData
     status: StatusData
     base: list[BaseData]
     freedom: float | list[float]

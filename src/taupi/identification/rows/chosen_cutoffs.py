@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from taupi.checks import positive
+
 
 @dataclass(frozen=True)
 class ChosenCutoffs:
@@ -30,6 +32,10 @@ class ChosenCutoffs:
     suggested_hz: float
     least_hz: float
     most_hz: float
+
+    def __post_init__(self) -> None:
+        for name in ("fit_hz", "validation_hz"):
+            positive(name, getattr(self, name))
 
     @property
     def flat_hz(self) -> tuple[float, float]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from taupi.checks import one_of, or_none, positive, truth, whole_number
-from taupi.errors import Argument, TaupiError
+from taupi.errors import Argument, TaupiError, shown
 from taupi.settings import Settings
 
 VELOCITIES = ("auto", "position", "measured")
@@ -14,6 +14,17 @@ VELOCITIES = ("auto", "position", "measured")
 LOCAL_DERIVATIVES = ("central", "backward", "recorded")
 DERIVATIVES = ("central", "spline", "quintic", "fourier", "backward", "recorded")
 LONG_GAPS = ("refuse", "interpolate", "longest")
+
+
+# A filter is as wide as the samples that it leaves out, so it needs memory that grows with them: from 1 MHz to 100 Hz.
+_MOST_LEFT_OUT = 10_000
+
+
+def _decimation(name: str, value: Any) -> int:
+    """Return a whole number of samples of which one is kept, of at least 1."""
+    if whole_number(name, value) > _MOST_LEFT_OUT:
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected at most {_MOST_LEFT_OUT}.")
+    return int(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +81,7 @@ class Smoothing(Gaps):
     checks: ClassVar = {
         **Gaps.checks,
         "cutoff_hz": or_none(positive),
-        "decimate": or_none(whole_number),
+        "decimate": or_none(_decimation),
         "order": whole_number,
         "derivatives": one_of(DERIVATIVES),
         "velocity": one_of(VELOCITIES),

@@ -1,6 +1,7 @@
 """Contacts: thresholds from tails, pushes in simulation (when, where, how hard), with and without friction that follows."""
 
 import dataclasses
+import json
 from types import SimpleNamespace
 
 import numpy as np
@@ -267,9 +268,49 @@ def test_refusals():
     assert Thresholds.__doc__
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "sentence"),
+    [
+        ("joints/elbow/torques/0", float("nan"), "a torque of elbow is nan, expected a finite number above 0."),
+        ("joints/elbow/torques/0", "nan", "a torque of elbow is nan, expected a finite number above 0."),
+        ("joints/elbow/torques/1", float("inf"), "a torque of elbow is inf, expected a finite number above 0."),
+        ("joints/elbow/torques/1", -1.0, "a torque of elbow is -1.0, expected a finite number above 0."),
+        ("joints/elbow/speeds", [0.2, 0.1], "speeds of elbow are [0.2, 0.1], expected finite ones in rising order."),
+        ("joints/elbow/speeds", [0.0, "inf"], "speeds of elbow are [0.0, inf], expected finite ones in rising order."),
+        ("joints/elbow/standing", "nan", "standing of elbow is nan, expected a finite number above 0."),
+        ("joints/elbow/standing", -1, "standing of elbow is -1.0, expected a finite number above 0."),
+        ("joints/elbow/speeds", [], "the joints do not all have the same number of speeds and torques."),
+        ("joints/elbow/torques", [1, 2, 3], "the joints do not all have the same number of speeds and torques."),
+        ("hours", 0, "hours is 0.0, expected a finite number above 0."),
+        ("alarms", -2, "alarms is -2, expected a whole number of at least 0."),
+        ("alarms", 2.5, "is damaged: alarms is 2.5, expected a whole number. Write thresholds with taupi contacts"),
+        ("breakaway", None, "breakaway: None is not a number."),
+        ("bandwidth_hz", 1e300, "bandwidth_hz is 1e+300, expected at most 1e+06 Hz."),
+        ("together", 0.5, "together is 0.5, expected at least 1."),
+        ("schema", 99, "has schema 99, this version reads 2."),
+        ("joints", {}, "each joint needs as many speeds as torques, two at least, and one standing."),
+    ],
+)
+def test_a_file_of_thresholds_holds_numbers_that_can_be_some(path, value, sentence, tmp_path):
+    arm, knots = tp.load("elbow2r"), np.array([[0.0, 0.1]] * 2)
+    good = Thresholds(arm.joint_names, knots, np.ones((2, 2)), np.ones(2), Calibration(), hours=2.0)
+    write_thresholds(good, tmp_path / "t.json")
+    assert read_thresholds(tmp_path / "t.json", arm).to_dict() == good.to_dict()
+    data = json.loads((tmp_path / "t.json").read_text())
+    *folders, last = path.split("/")
+    place = data
+    for folder in folders:
+        place = place[folder]
+    place[int(last) if isinstance(place, list) else last] = value
+    (tmp_path / "t.json").write_text(json.dumps(data))
+    with pytest.raises(tp.TaupiError) as refused:
+        read_thresholds(tmp_path / "t.json", arm)
+    assert sentence in str(refused.value)
+
+
 def test_the_upper_limit_of_a_rate_is_that_of_poisson():
     """95 % limits of the mean of a Poisson variable after 0, 1 and 5 events: 2.996, 4.744 and 10.513 (any table)."""
-    one = Thresholds(("a",), np.zeros((1, 2)), np.ones((1, 2)), np.ones(1), Calibration(), hours=2.0)
+    one = Thresholds(("a",), np.array([[0.0, 0.1]]), np.ones((1, 2)), np.ones(1), Calibration(), hours=2.0)
     for alarms, limit in ((0, 2.996), (1, 4.744), (5, 10.513)):
         seen, most = dataclasses.replace(one, alarms=alarms).alarms_per_hour
         assert seen == alarms / 2 and most == pytest.approx(limit / 2, rel=1e-3)

@@ -92,6 +92,27 @@ def test_a_log_without_velocities_and_with_known_torques():
     assert np.abs(r[:500]).max() < 0.6  # it begins in motion, and that is no contact
 
 
+def test_a_log_without_velocities_may_begin_while_the_arm_accelerates():
+    """Where the first velocity is not known, nothing is felt before the second sample, and no more after it than later."""
+    arm = tp.load("elbow2r")
+    t = np.arange(300)[:, None] / 100
+    w = np.array([4.0, 5.0])
+    q, qd, qdd = np.cos(w * t), -w * np.sin(w * t), -w * w * np.cos(w * t)
+    log = tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd), names=arm.joint_names)
+    r = np.abs(tp.momentum_observer(arm).external_torque(log))
+    assert not r[:2].any() and (r[:10].max(axis=0) <= r[50:].max(axis=0)).all()
+    one = log.rows(slice(0, 1))
+    assert tp.momentum_observer(arm).external_torque(one).tolist() == [[0.0, 0.0]]
+
+
+def test_a_bandwidth_above_half_the_rate_of_a_log_is_suspect():
+    arm = tp.load("elbow2r")
+    log = tp.Log(np.arange(50) / 100, np.zeros((50, 2)), tau=np.zeros((50, 2)), names=arm.joint_names)
+    with pytest.warns(tp.TaupiWarning, match="bandwidth_hz is 51 Hz, more than half the log's 100 Hz"):
+        tp.momentum_observer(arm, 51).external_torque(log)
+    tp.momentum_observer(arm, 50).external_torque(log)
+
+
 def test_refusals():
     arm = tp.load("elbow2r")
     observer = tp.momentum_observer(arm)
@@ -100,6 +121,8 @@ def test_refusals():
         tp.momentum_observer(3)
     with pytest.raises(tp.TaupiError, match="bandwidth_hz is 0, expected a finite number above 0"):
         tp.momentum_observer(arm, 0)
+    with pytest.raises(tp.TaupiError, match=r"bandwidth_hz is 1e[+]300, expected at most 1e[+]06 Hz"):
+        tp.momentum_observer(arm, 1e300)
     with pytest.raises(tp.TaupiError, match="noise, speeds and cutoff"):
         tp.momentum_observer(arm, tracker=True)
     with pytest.raises(tp.TaupiError, match=r"symbols without a value: .*bind"):
@@ -116,13 +139,13 @@ def test_refusals():
         observer.init(rest)
     with pytest.raises(tp.TaupiError, match=r"logs is 'quiet\.csv', expected a Log or a list of them"):
         observer.calibrated("quiet.csv")
-    short = tp.Log([0.0, 0.1], np.zeros((2, 2)), qd=np.zeros((2, 2)), tau=np.zeros((2, 2)))
-    with pytest.raises(tp.TaupiError, match=r"The logs last 0\.1 s, expected at least 1 s.*a minute or more"):
+    short = tp.Log([0.0, 0.01], np.zeros((2, 2)), qd=np.zeros((2, 2)), tau=np.zeros((2, 2)))
+    with pytest.raises(tp.TaupiError, match=r"The logs last 0\.01 s, expected at least 1 s.*a minute or more"):
         observer.calibrated(short)
     with pytest.raises(tp.TaupiError, match="does not step forwards"):
         observer.external_torque(tp.Log([0.0, 0.0], np.zeros((2, 2)), tau=np.zeros((2, 2))))
     with pytest.raises(tp.TaupiError, match="tau of the log has missing values"):
-        observer.external_torque(tp.Log([0.0, 0.1], np.zeros((2, 2)), tau=np.full((2, 2), np.nan)))
+        observer.external_torque(tp.Log([0.0, 0.01], np.zeros((2, 2)), tau=np.full((2, 2), np.nan)))
 
 
 def test_interpolation_over_symbols():
