@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from taupi.checks import one_of, or_none, positive, truth, whole_number
@@ -14,6 +15,10 @@ VELOCITIES = ("auto", "position", "measured")
 LOCAL_DERIVATIVES = ("central", "backward", "recorded")
 DERIVATIVES = ("central", "spline", "quintic", "fourier", "backward", "recorded")
 LONG_GAPS = ("refuse", "interpolate", "longest")
+MOST_ORDER = 16  # beyond, rounding errors of the filter come near what it is to keep
+MOST_DECIMATE = 10_000
+
+filter_order = partial(whole_number, most=MOST_ORDER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +44,7 @@ class Smoothing(Gaps):
     Attributes:
         cutoff_hz: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
         decimate: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-        order: Order of the filter; higher is steeper.
+        order: Order of the filter, up to 16; higher is steeper.
         derivatives: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares
             "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward"
             differences, or not at all, taking qd and qdd as "recorded".
@@ -70,8 +75,8 @@ class Smoothing(Gaps):
     checks: ClassVar = {
         **Gaps.checks,
         "cutoff_hz": or_none(positive),
-        "decimate": or_none(whole_number),
-        "order": whole_number,
+        "decimate": or_none(partial(whole_number, most=MOST_DECIMATE)),
+        "order": filter_order,
         "derivatives": one_of(DERIVATIVES),
         "velocity": one_of(VELOCITIES),
         "trim": truth,
