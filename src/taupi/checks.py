@@ -72,6 +72,20 @@ def whole_number(name: str, value: Any, least: int = 1, most: float = math.inf) 
     return int(value)
 
 
+def affordable(count: float, most: int, what: str, *lower: str) -> None:
+    """Refuse to compute more than `most` of something that is sampled; `lower` are the arguments that make it so many.
+
+    >>> affordable(1e12, 10**8, "control periods", "duration", "rate")
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: This would take 1e+12 control periods, expected at most 1e+08. Lower duration or rate.
+    """
+    if not count <= most:
+        arguments = [part for name in lower for part in (" or ", Argument(name))][1:]
+        raise TaupiError(
+            f"This would take {count:.3g} {what}, expected at most {most:.3g}.", remedy=("Lower ", *arguments, ".")
+        )
+
+
 def truth(name: str, value: Any) -> bool:
     """Return True or False."""
     if not isinstance(value, bool):

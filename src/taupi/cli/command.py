@@ -35,6 +35,10 @@ class Command(TyperCommand):
                     raise
                 print("taupi: The current folder has been deleted. Change to one that exists.", file=sys.stderr)
                 raise typer.Exit(ExitCode.BAD_INPUT) from None
+            except MemoryError as error:
+                why = f": {error}" if str(error) else ""
+                print(f"taupi: Not enough memory{why}. Ask for less, or use a machine with more.", file=sys.stderr)
+                raise typer.Exit(ExitCode.BAD_INPUT) from None
             except TaupiError as error:
                 print(f"taupi: {error.spelled(spelling)}", file=sys.stderr)
                 failed = isinstance(error, NotIdentifiedError)
