@@ -15,10 +15,19 @@ VELOCITIES = ("auto", "position", "measured")
 LOCAL_DERIVATIVES = ("central", "backward", "recorded")
 DERIVATIVES = ("central", "spline", "quintic", "fourier", "backward", "recorded")
 LONG_GAPS = ("refuse", "interpolate", "longest")
-MOST_ORDER = 16  # beyond, rounding errors of the filter come near what it is to keep
-MOST_DECIMATE = 10_000
+MOST_ORDER = 16  # steeper than any motion needs; of much higher orders, coefficients overflow
+MOST_DECIMATE = 10_000  # the filter of the rows keeps matrices of this size
+LEAST_CUTOFF = 1e-6  # Hz: periods of days
 
 filter_order = partial(whole_number, most=MOST_ORDER)
+
+
+def _cutoff(name: str, value: float) -> float:
+    """Return the cutoff of a filter, Hz."""
+    hz = positive(name, value)
+    if hz < LEAST_CUTOFF:
+        raise TaupiError(Argument(name), f" is {hz:g}, expected at least {LEAST_CUTOFF:g} Hz.")
+    return hz
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +83,7 @@ class Smoothing(Gaps):
 
     checks: ClassVar = {
         **Gaps.checks,
-        "cutoff_hz": or_none(positive),
+        "cutoff_hz": or_none(_cutoff),
         "decimate": or_none(partial(whole_number, most=MOST_DECIMATE)),
         "order": filter_order,
         "derivatives": one_of(DERIVATIVES),
