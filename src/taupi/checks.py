@@ -56,16 +56,34 @@ def not_negative(name: str, value: Any) -> float:
     return float(value)
 
 
-def whole_number(name: str, value: Any, least: int = 1) -> int:
-    """Return a whole number of at least `least`.
+def whole_number(name: str, value: Any, least: int = 1, most: float = math.inf) -> int:
+    """Return a whole number of at least `least` and at most `most`.
 
     >>> whole_number("decimate", 2.5)
     Traceback (most recent call last):
     taupi.errors.TaupiError: decimate is 2.5, expected a whole number of at least 1.
+    >>> whole_number("order", 200, most=16)
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: order is 200, expected a whole number from 1 to 16.
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a whole number of at least {least}.")
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
+        expected = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+        raise TaupiError(Argument(name), f" is {shown(value)}, expected a whole number {expected}.")
     return int(value)
+
+
+def affordable(count: float, most: int, what: str, *lower: str) -> None:
+    """Refuse to compute more than `most` of something that is sampled; `lower` are the arguments that make it so many.
+
+    >>> affordable(1e12, 10**8, "control periods", "duration", "rate")
+    Traceback (most recent call last):
+    taupi.errors.TaupiError: This would take 1e+12 control periods, expected at most 1e+08. Lower duration or rate.
+    """
+    if not count <= most:
+        arguments = [part for name in lower for part in (" or ", Argument(name))][1:]
+        raise TaupiError(
+            f"This would take {count:.3g} {what}, expected at most {most:.3g}.", remedy=("Lower ", *arguments, ".")
+        )
 
 
 def truth(name: str, value: Any) -> bool:

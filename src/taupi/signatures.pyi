@@ -126,7 +126,7 @@ def build_problem(
     - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order` (4): Order of the filter; higher is steeper.
+    - `order` (4): Order of the filter, up to 16; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
@@ -189,7 +189,7 @@ def check_mjcf(
     - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order`: Order of the filter; higher is steeper.
+    - `order`: Order of the filter, up to 16; higher is steeper.
     - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
@@ -265,7 +265,7 @@ def compare(
     - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order`: Order of the filter; higher is steeper.
+    - `order`: Order of the filter, up to 16; higher is steeper.
     - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
@@ -323,7 +323,7 @@ def compare_with(
     - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order`: Order of the filter; higher is steeper.
+    - `order`: Order of the filter, up to 16; higher is steeper.
     - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
@@ -566,7 +566,7 @@ def identify(
     - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order` (4): Order of the filter; higher is steeper.
+    - `order` (4): Order of the filter, up to 16; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
@@ -652,7 +652,7 @@ def identify_fleet(
     - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order` (4): Order of the filter; higher is steeper.
+    - `order` (4): Order of the filter, up to 16; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
@@ -727,7 +727,7 @@ def identify_gains(
     - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order` (4): Order of the filter; higher is steeper.
+    - `order` (4): Order of the filter, up to 16; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
@@ -799,7 +799,7 @@ def identify_payload(
     - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order`: Order of the filter; higher is steeper.
+    - `order`: Order of the filter, up to 16; higher is steeper.
     - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
@@ -871,7 +871,7 @@ def identify_shapes(
     - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order` (4): Order of the filter; higher is steeper.
+    - `order` (4): Order of the filter, up to 16; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
@@ -977,7 +977,7 @@ def output_error(
     - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order` (4): Order of the filter; higher is steeper.
+    - `order` (4): Order of the filter, up to 16; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
@@ -1027,7 +1027,7 @@ def prepare(
     - `long_gaps` ('refuse'): How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order` (4): Order of the filter; higher is steeper.
+    - `order` (4): Order of the filter, up to 16; higher is steeper.
     - `derivatives` ('central'): How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity` ('auto'): Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim` (True): Whether the standstill before and after the motion is cut off.
@@ -1057,7 +1057,7 @@ def prepare_blocks(
 
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order`: Order of the filter; higher is steeper.
+    - `order`: Order of the filter, up to 16; higher is steeper.
     - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     """
@@ -1409,7 +1409,7 @@ def validate(
     - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order`: Order of the filter; higher is steeper.
+    - `order`: Order of the filter, up to 16; higher is steeper.
     - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.
@@ -1468,7 +1468,7 @@ def what_changed(
     - `long_gaps`: How longer gaps are handled: "refuse" the log, "interpolate" them, or keep only the "longest" stretch without one.
     - `cutoff_hz`: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
     - `decimate`: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-    - `order`: Order of the filter; higher is steeper.
+    - `order`: Order of the filter, up to 16; higher is steeper.
     - `derivatives`: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward" differences, or not at all, taking qd and qdd as "recorded".
     - `velocity`: Which velocity is used: "position" differentiates q, "measured" takes the recorded qd and differentiates it once, "auto" takes the recorded qd if there is one, it agrees with q, and derivatives are "central".
     - `trim`: Whether the standstill before and after the motion is cut off.

@@ -56,6 +56,14 @@ def test_a_design_is_simulated_and_identified(folder):
     assert again.returncode == 3 and "--force" in again.stderr
 
 
+@pytest.mark.parametrize("option", ["--given", "--sigma"])
+def test_a_directory_of_a_fit_is_read_as_a_fit(folder, option):
+    (folder / "fit").mkdir()
+    (folder / "fit" / "fit.json").write_text("{}")
+    done = excite(option, "fit", "-o", "out", cwd=folder)
+    assert done.returncode == 3 and "fit.json" in done.stderr and "schema" in done.stderr
+
+
 def assert_identified(folder, sigma, promised):
     """The torque gets the noise that was designed for: errors are then those that were promised, and no bias is seen."""
     run = taupi(

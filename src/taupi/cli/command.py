@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import os
 import sys
 import warnings
@@ -19,7 +17,6 @@ from taupi.cli.terminal import on_a_terminal
 from taupi.errors import NotIdentifiedError, Spelling, TaupiError, TaupiWarning
 
 SERVING = ("view", "worker")  # commands that run until they are stopped
-_CANNOT_BE_WRITTEN = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT)
 
 
 class Command(TyperCommand):
@@ -28,22 +25,19 @@ class Command(TyperCommand):
     def invoke(self, ctx: Any) -> None:
         """Run the command."""
         spelling = spelling_of(self.params)
-        for stream in (sys.stdout, sys.stderr):
-            if isinstance(stream, io.TextIOWrapper):  # do not fail on an ASCII terminal, or on a name that is not UTF-8
-                stream.reconfigure(errors="backslashreplace")
         with on_a_terminal(None if self.name in SERVING else f"taupi {self.name}"), warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: _warn(message, spelling)
             try:
                 super().invoke(ctx)
-                sys.stdout.flush()
                 self._say_next(ctx)
-            except OSError as error:
-                if error.errno not in _CANNOT_BE_WRITTEN:
+            except FileNotFoundError:
+                if _in_a_folder():
                     raise
-                sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - the rest of the output is discarded
-                if error.errno == errno.EPIPE:  # the reader of the output closed the pipe
-                    raise typer.Exit(ExitCode.GOOD) from None
-                print(f"taupi: standard output cannot be written: {error.strerror}.", file=sys.stderr)
+                print("taupi: The current folder has been deleted. Change to one that exists.", file=sys.stderr)
+                raise typer.Exit(ExitCode.BAD_INPUT) from None
+            except MemoryError as error:
+                why = f": {error}" if str(error) else ""
+                print(f"taupi: Not enough memory{why}. Ask for less, or use a machine with more.", file=sys.stderr)
                 raise typer.Exit(ExitCode.BAD_INPUT) from None
             except TaupiError as error:
                 print(f"taupi: {error.spelled(spelling)}", file=sys.stderr)
@@ -55,6 +49,15 @@ class Command(TyperCommand):
         step = next_step(str(self.name), ctx.params) if sys.stderr.isatty() and sys.stdout.isatty() else None
         if step is not None and not ctx.params.get("as_json"):
             print(f"next: {step}", file=sys.stderr)
+
+
+def _in_a_folder() -> bool:
+    """Return whether the current folder exists."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def _warn(message: Warning | str, spelling: Spelling) -> None:

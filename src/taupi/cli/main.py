@@ -15,6 +15,7 @@ from taupi import __version__
 from taupi.cli.command import Command
 from taupi.cli.commands import COMMANDS
 from taupi.cli.settings import with_options
+from taupi.cli.terminal import standard_streams
 
 
 class Commands(Mapping[str, Any]):
@@ -69,7 +70,8 @@ app = typer.Typer(
 
 def run() -> None:
     """Run the command line."""
-    app()
+    with standard_streams():
+        app()
 
 
 def _show_version(wanted: bool) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 from taupi.errors import Argument, InPython, Spelling
 
-# Arguments whose option has a different name than in Python.
+# Arguments whose option has a different name than in Python; of several, a command has the first.
 OPTION_NAMES = {
-    "torque_limits": "torque_limit",
-    "rate_limits": "rate_limit",
-    "payloads": "payload_at",
-    "client": "scheduler",
+    "torque_limits": ("torque_limit",),
+    "rate_limits": ("rate_limit",),
+    "payloads": ("payload_at",),
+    "client": ("scheduler",),
+    "path": ("fmu", "output"),
 }
 
 
@@ -26,7 +27,8 @@ def spelling_of(parameters: Iterable[Any]) -> Spelling:
     def spell(part: Argument | InPython) -> str:
         if isinstance(part, InPython):
             return part.elsewhere
-        option = options.get(OPTION_NAMES.get(part.name, part.name))
+        names = (*OPTION_NAMES.get(part.name, ()), part.name)
+        option = next((options[name] for name in names if name in options), None)
         return str(part) if option is None else spelled(option, part)
 
     return spell

@@ -1,11 +1,14 @@
-"""Output on a terminal: lines and tables that fit its width, and a timer for work that takes more than a second.
+"""Where commands write: on a terminal, lines and tables that fit its width, and a timer for work that takes more than a second.
 
-Output to files and pipes is not changed.
+Output to files and pipes is not changed. Where it cannot be written, a command does its work all the same.
 """
 
 from __future__ import annotations
 
+import errno
+import io
 import itertools
+import os
 import re
 import shutil
 import sys
@@ -16,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from taupi.cli.exit_codes import ExitCode
 from taupi.progress import bars_shown
 from taupi.tables import one_line
 
@@ -169,6 +173,71 @@ def on_a_terminal(title: str | None) -> Iterator[None]:
         yield
     finally:
         waiting.end()
-        if isinstance(sys.stdout, Terminal):  # otherwise it was closed in the meantime
-            sys.stdout = stdout
-        sys.stderr = stderr
+        sys.stdout, sys.stderr = stdout, stderr
+
+
+# Streams that may be closed or full ------------------------------------------------------------------------------------
+
+
+class Output:
+    """A stream for text; when it cannot be written, `error` says why, and the rest of the text is dropped."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = _closed() if stream is None else stream
+        self.error: OSError | None = None
+        if isinstance(self._stream, io.TextIOWrapper):  # an ASCII terminal, or a name that is not UTF-8, is no failure
+            self._stream.reconfigure(errors="backslashreplace")
+
+    def write(self, text: str) -> int:
+        """Write text."""
+        with self._noting_errors():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write what is buffered."""
+        with self._noting_errors():
+            self._stream.flush()
+
+    @contextmanager
+    def _noting_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.error = error
+            self._stream = open(os.devnull, "w")  # noqa: SIM115 - open until the process ends
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+def _closed() -> Any:
+    """Return a stream that cannot be written; it takes the place of a closed one, so that no other file does."""
+    return os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+
+
+@contextmanager
+def standard_streams() -> Iterator[None]:
+    """Let the command line run, whatever its standard streams are, up to the `SystemExit` with its status.
+
+    Without standard input, there is nothing to read. Without standard error, messages are lost. If standard output cannot be
+    written, the status is that of bad input, unless the command has failed anyway; a reader that closes a pipe is no failure.
+    """
+    before = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115 - open until the process ends
+    output, messages = Output(sys.stdout), Output(sys.stderr)
+    sys.stdout, sys.stderr = output, messages
+    try:
+        yield
+    except SystemExit as end:
+        output.flush()
+        if output.error is None or output.error.errno == errno.EPIPE:
+            raise
+        print(f"taupi: standard output cannot be written: {output.error.strerror}.", file=messages)
+        raise SystemExit(end.code or ExitCode.BAD_INPUT) from None
+    finally:
+        sys.stdin = before[0]
+        if output.error is None:  # Python flushes sys.stdout and sys.stderr at its end, which would fail again
+            sys.stdout = before[1]
+        if messages.error is None:
+            sys.stderr = before[2]

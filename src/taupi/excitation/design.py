@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from taupi.checks import affordable
 from taupi.dynamics.imu_form import require_motors
 from taupi.dynamics.terms import Term, TermsLike, resolve_terms
 from taupi.errors import Argument, NotIdentifiedError, TaupiError
@@ -41,6 +42,7 @@ from taupi.version import __version__
 _BETWEEN_SAMPLES = 0.98
 # The search starts at the middle of all ranges if that is clear by this, m; else at the clearest posture in this share of them.
 _CLEAR, _ABOUT, _POSTURES = 0.05, 0.6, 2000
+_MOST_SAMPLES = 10**6  # of a motion: hours at 100 Hz
 # Share of a budget that is spent on separating good starts from bad ones.
 _FOR_STARTS = 0.5
 # Number of random motions that a design is compared with.
@@ -150,6 +152,7 @@ def prepared(
 ) -> Design:
     """Return a design, its arguments checked; those of `taupi.excite`."""
     require_motors(robot, "An exciting motion")
+    affordable(course.duration * course.periods * goal.rate, _MOST_SAMPLES, "samples", "duration", "periods", "rate")
     chosen_terms = resolve_terms(terms)
     known = motion_limits(robot, limits, torque=margins.effort is not None)
     if margins.effort is not None:

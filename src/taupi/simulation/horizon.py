@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar
 
-from taupi.checks import one_of, positive, whole_number
+from taupi.checks import affordable, one_of, positive, whole_number
 from taupi.errors import Argument, TaupiError
 from taupi.settings import Settings
 
 FIXED_STEP = ("euler", "semi_implicit", "midpoint", "rk4", "rosenbrock")
 ADAPTIVE_STEP = ("rk45", "dop853", "lsoda", "radau", "bdf")
 CONTROLS = ("sampled", "continuous")
+MOST_STEPS = 10**8  # control periods: a day at 1 kHz
+MOST_SUBSTEPS = 100_000
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Horizon(Settings):
         "duration": positive,
         "rate": positive,
         "integrator": one_of((*FIXED_STEP, *ADAPTIVE_STEP)),
-        "substeps": whole_number,
+        "substeps": partial(whole_number, most=MOST_SUBSTEPS),
         "control": one_of(CONTROLS),
         "tolerance": positive,
         "every": whole_number,
@@ -55,6 +58,7 @@ class Horizon(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        affordable(self.duration * self.rate, MOST_STEPS, "control periods", "duration", "rate")
         if self.steps < 1:
             raise TaupiError(
                 Argument("duration"), f" is {self.duration:g} s, less than one control period of {self.dt:g} s."

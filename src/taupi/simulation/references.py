@@ -336,7 +336,11 @@ class SampledMotion(Piecewise):
 
         `robot` says which joints are meant, if the file names them.
         """
-        return cls.from_log(read_log(path, robot))
+        log = read_log(path, robot)
+        try:
+            return cls.from_log(log)
+        except TaupiError as error:
+            raise error.about(log.source.path) from None
 
 
 def as_reference(reference: ReferenceLike, n: int) -> Callable[[np.ndarray], Motion]:

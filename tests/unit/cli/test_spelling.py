@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from taupi.cli.command import Command
 from taupi.cli.exit_codes import ExitCode
+from taupi.cli.spelling import spelling_in
 from taupi.errors import Argument, InPython, NotIdentifiedError, TaupiError, TaupiWarning
 
 
@@ -79,3 +80,8 @@ def test_warnings_are_spelled_alike_and_the_filters_put_back():
 
 def test_a_bug_is_no_sentence():
     assert said(refusing(KeyError("us"))) == (ExitCode.BUG, "")
+
+
+def test_a_file_to_write_is_the_option_that_names_it():
+    wrong = Argument("path")
+    assert [spelling_in(command)(wrong) for command in ("report", "emit", "info")] == ["--output", "--fmu", "path"]

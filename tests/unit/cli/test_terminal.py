@@ -148,3 +148,13 @@ def test_nothing_that_is_printed_steers_the_terminal():
 def test_tables_have_a_line_for_each_row():
     lines = table([("joint", "unit"), ("a\nb\x1b[2J", "rad"), ("\u2028c", "m")])
     assert lines == ["joint        unit", "-----------  ----", "a\\nb\\x1b[2J  rad", "\\u2028c      m"]
+
+
+def test_too_little_memory_is_a_sentence(monkeypatch):
+    def load(*_):
+        raise MemoryError("Unable to allocate 7 TiB")
+
+    monkeypatch.setattr("taupi.cli.description.Description.load", load)
+    done = taupi("info", "puma560")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.startswith("taupi: Not enough memory: Unable to allocate 7 TiB. Ask for less")

@@ -142,6 +142,8 @@ def test_joints_that_nothing_couples_are_named(tmp_path):
     ("change", "words"),
     [
         ({"mass": 0}, "mass is 0, expected a finite number above 0"),
+        ({"mass": 1e300}, r"mass is 1e\+300 kg, expected that of a load, 1e-06 to 1e\+06 kg"),
+        ({"mass": 1e-300}, "mass is 1e-300 kg, expected that of a load"),
         ({"mass": 2.0, "at": "hand"}, "No frame 'hand'"),
         ({"mass": 2.0, "columns": {"motor": {"coupling": np.eye(6).tolist()}}}, "motor.coupling of the mapping mixes"),
     ],

@@ -1,6 +1,8 @@
 """The view in three dimensions: what it draws, what it plays, what it refuses, and the page in a real browser."""
 
 import sys
+import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -117,6 +119,19 @@ def test_what_it_refuses(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(TaupiError, match=r"needs viser: pip install \"taupi\[view\]\""):
         tp.view(ARM)
+
+
+def test_where_it_is_served(monkeypatch):
+    for port in (0, 65536, "8080"):
+        with pytest.raises(TaupiError, match=r"^port is .*, expected a whole number from 1 to 65535"):
+            tp.view(ARM, port=port)
+    never = threading.Event()  # what viser waits for if it cannot listen on the host
+    monkeypatch.setitem(sys.modules, "viser", SimpleNamespace(ViserServer=lambda **where: never.wait()))
+    monkeypatch.setattr("taupi.reporting.viewer.view.PATIENCE", 0.1)
+    for host in ("", " ", None, "8.8.8.8"):
+        with pytest.raises(TaupiError, match=r"^host is .*, where no page can be served; expected an address of this"):
+            tp.view(ARM, host=host)
+    never.set()
 
 
 def test_the_page_in_a_browser():

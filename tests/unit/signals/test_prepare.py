@@ -153,6 +153,7 @@ def test_a_long_file_passes_in_bounded_memory(tmp_path, ending):
     [
         ({"derivatives": "finite"}, "derivatives is 'finite', expected one of central, spline, quintic"),
         ({"velocity": "measure"}, r"velocity is 'measure', expected one of auto.*Did you mean 'measured'"),
+        ({"cutoff_hz": 1e-300}, "cutoff_hz is 1e-300, expected at least 1e-06 Hz"),
         ({"cutoff_hz": 0.01}, "log has 12000 samples, too few for a cutoff of 0.01 Hz"),
         ({"cutoff_hz": 600}, "cutoff_hz is 600, expected below 500"),
         ({"decimate": 0}, "decimate is 0"),

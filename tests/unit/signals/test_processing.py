@@ -306,6 +306,15 @@ def test_delays_are_undone():
         (lambda x: tp.signals.butterworth(x, RATE, -1), "cutoff_hz is -1"),
         (lambda x: tp.signals.butterworth(x, 0, 1), "rate_hz is 0"),
         (lambda x: tp.signals.butterworth(x, RATE, 5, order=0), "order is 0"),
+        (lambda x: tp.signals.butterworth(x, RATE, 5, order=17), "order is 17, expected a whole number from 1 to 16"),
+        (
+            lambda x: tp.Preparation(order=10**9),
+            "order is 1000000000, expected a whole number from 1 to 16",
+        ),
+        (
+            lambda x: tp.Preparation(decimate=10**27),
+            "decimate is 10*, expected a whole number from 1 to 10000",
+        ),
         (lambda x: tp.signals.butterworth(x * np.nan, RATE, 5), "missing or not finite. Use taupi.clean_log"),
         (lambda x: tp.signals.butterworth(np.float64(3), RATE, 5), r"x has shape \(\)"),
         (lambda x: central(x[:3], RATE), "with more than 4 samples"),

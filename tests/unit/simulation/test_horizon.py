@@ -39,6 +39,11 @@ def test_a_horizon_is_its_keywords():
         tp.simulate(PLANT, LAW, MOTION, horizon=3)
     with pytest.raises(tp.TaupiError, match=r"duration is 0\.0001 s, less than one control period of 0\.001 s"):
         tp.Horizon(duration=1e-4)
+    for much in ({"duration": 1e9}, {"rate": 1e12}, {"duration": 1e300, "rate": 1e300}):
+        with pytest.raises(tp.TaupiError, match=r"control periods, expected at most 1e\+08\. Lower duration or rate"):
+            tp.Horizon(**much)
+    with pytest.raises(tp.TaupiError, match="substeps is 1000000000000, expected a whole number from 1 to 100000"):
+        tp.Horizon(substeps=10**12)
 
 
 def test_positional_arguments_stay_where_they_were():

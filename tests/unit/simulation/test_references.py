@@ -71,6 +71,9 @@ def test_a_motion_from_a_csv(tmp_path):
     assert error(motion(1.03).qdd, [-4 * np.sin(2.06), 2.0]) < 1e-3
     run = tp.simulate(tp.RigidPlant(tp.load("elbow2r")), None, motion, duration=0.1)
     assert error(run.reference.q, motion(run.time).q) == 0 and error(run.q[0], motion(0.0).q) == 0
+    path.write_text("time,q1,q2\n" + "".join(f"{k},{k},{'nan' if k == 3 else k}\n" for k in range(9)))
+    with pytest.raises(tp.TaupiError, match=r"motion\.csv: samples has entries that are not finite"):
+        tp.SampledMotion.read(path)
 
 
 def test_the_documents_motion_is_the_specs():

@@ -38,12 +38,12 @@ SigmaOption = Annotated[
     typer.Option(
         "--sigma",
         metavar="X[,X...]|FIT",
-        help="Torque noise in N m, or a fit.json. By default 1 % of the effort limits.",
+        help="Torque noise in N m, or a fit: its fit.json or directory. By default 1 % of the effort limits.",
     ),
 ]
 GivenOption = Annotated[
     list[Path] | None,
-    typer.Option("--given", help="Earlier log, or fit.json, that the motion should complement. May be repeated."),
+    typer.Option("--given", help="Earlier log, or fit, that the motion should complement. May be repeated."),
 ]
 StartOption = Annotated[
     str | None,
@@ -82,6 +82,7 @@ def excite(
     import taupi as tp
     from taupi.excitation.excitation_folder import at_speed, refuse_results, write_excitation
     from taupi.excitation.writers.write import checked_formats, checked_speed
+    from taupi.identification.results.fit_file import is_saved_fit
     from taupi.reporting.report import report_text
     from taupi.signals.formats.files import sha256
 
@@ -89,7 +90,7 @@ def excite(
     refuse_results(output, force)
     arm = description.load(robot)
     chosen = checked_formats(names(formats), arm)
-    fit = sigma is not None and sigma.endswith(".json")
+    fit = sigma is not None and is_saved_fit(sigma)
     plan = tp.excite(
         arm,
         terms=() if terms.strip() == "none" else names(terms),

@@ -13,7 +13,7 @@ from taupi.errors import Argument, TaupiError, shown
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
 from taupi.identification.identify import build_problem
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.fit_file import load_fit
+from taupi.identification.results.fit_file import is_saved_fit, load_fit
 from taupi.model.robot import Robot
 from taupi.signals.log import Log
 
@@ -71,7 +71,7 @@ def earlier_information(
     base = base_parameters(robot, terms=terms)
     total, logs = np.zeros((base.count, base.count)), []
     for one in items:
-        saved = isinstance(one, str | os.PathLike) and str(one).endswith(".json")
+        saved = isinstance(one, str | os.PathLike) and is_saved_fit(one)
         item = load_fit(one) if saved else one
         if isinstance(item, Fit):
             total += _of_fit(base, item)

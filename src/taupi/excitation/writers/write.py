@@ -17,6 +17,8 @@ from taupi.excitation.writers.samples import Samples, require_joints
 from taupi.files import write_folder
 from taupi.model.robot import Robot
 
+LEAST_SPEED = 0.001  # a share: seconds become hours
+
 
 def write(
     motion: Callable[[np.ndarray], Any],
@@ -51,6 +53,8 @@ def checked_speed(speed: float) -> float:
     scale = positive("speed", speed)
     if scale > 1:
         raise TaupiError(Argument("speed"), f" is {speed:g}, expected at most 1: the motion already uses the limits.")
+    if scale < LEAST_SPEED:
+        raise TaupiError(Argument("speed"), f" is {speed:g}, expected at least {LEAST_SPEED:g}.")
     return scale
 
 

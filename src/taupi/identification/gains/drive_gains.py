@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,7 @@ from taupi.threads import small_algebra
 _PASSES = 3
 # A gain is not determined if its standard error is a larger share of it than this.
 _DETERMINED = 0.5
+_LOADS = 1e-6, 1e6  # kg
 # Stated gains that differ from a first guess by more than this factor are not used as the start.
 _FAR = 3.0
 # The smallest number of standard errors by which currents with the load must differ from those without.
@@ -89,7 +91,7 @@ def identify_gains(
     """
     if not isinstance(robot, Robot):
         raise TaupiError(Argument("robot"), f" is {shown(robot)}, expected a Robot: use taupi.load(...).")
-    known, frame = positive("mass", mass), carrying_frame(robot, at)
+    known, frame = _weighed(mass), carrying_frame(robot, at)
     _refuse_coupling(reading)
     logs = [[_current_log(log, robot, reading, name) for log in log_list(several, name)] for several, name in
             ((unloaded, "unloaded"), (loaded, "loaded"))]  # fmt: skip
@@ -101,6 +103,15 @@ def identify_gains(
         # The cutoff and the shapes of friction are chosen from torques, which need gains that are about right.
         calibration = _Calibration.of(robot, logs, begin * np.exp(-guess), known, frame, terms, preparation)
     return calibration.result(stated)
+
+
+def _weighed(mass: Any) -> float:
+    """Return the mass of a load, kg."""
+    known = positive("mass", mass)
+    least, most = _LOADS
+    if not least <= known <= most:
+        raise TaupiError(Argument("mass"), f" is {known:g} kg, expected that of a load, {least:g} to {most:g} kg.")
+    return known
 
 
 def _refuse_coupling(reading: Reading) -> None:

@@ -65,6 +65,11 @@ def write_fit(fit: Fit, path: str | os.PathLike[str], force: bool = False) -> No
     write_text(file, fit_text(fit) if file.suffix == ".txt" else fit_json(fit), force)
 
 
+def is_saved_fit(path: str | os.PathLike[str]) -> bool:
+    """Return whether a path is one that `load_fit` takes: a .json file, or a directory with a fit.json."""
+    return str(path).endswith(".json") or (Path(path) / "fit.json").is_file()
+
+
 def load_fit(path: str | os.PathLike[str]) -> Fit:
     """Return the fit in the file at `path`, written by `taupi.write_fit` or `taupi identify`, or in a directory with a fit.json.
 

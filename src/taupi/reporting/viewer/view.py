@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ from taupi.reporting.viewer.scene import SHORT, TUBE, Pose, Scene, along, quater
 LINK, JOINT, MASS, BODY = (70, 100, 135), (224, 138, 46), (194, 55, 75), (47, 143, 62)
 SURFACE, TORQUE, FELT, CAPSULE = (175, 185, 196), (122, 85, 166), (224, 138, 46), (31, 111, 180)
 FRAMES_PER_SECOND = 30
+LAST_PORT = 65535
+PATIENCE = 10.0  # s: until when a server has started
 
 
 class View:
@@ -309,11 +312,33 @@ def view(robot: Robot, motion: Any = None, *, host: str = "127.0.0.1", port: int
     if not isinstance(robot, Robot):
         raise TaupiError(Argument("robot"), f" is {shown(robot)}, expected a Robot: use taupi.load(...).")
     require_bolted(robot, "The view")
-    whole_number("port", port)
+    whole_number("port", port, most=LAST_PORT)
+    if not isinstance(host, str) or not host.strip():  # an empty one would mean every address of this machine
+        raise _not_served(host)
     track = None if motion is None else track_of(motion, robot)
     try:
         import viser
     except ImportError:
         raise TaupiError('The view in three dimensions needs viser: pip install "taupi[view]".') from None
-    server = viser.ViserServer(host=host, port=port, label=robot.name, verbose=False)
-    return View(server, robot, track)
+    return View(
+        _served(lambda: viser.ViserServer(host=host, port=port, label=robot.name, verbose=False), host), robot, track
+    )
+
+
+def _served(serve: Callable[[], Any], host: str) -> Any:
+    """Return the server that `serve` starts; viser waits forever for one that cannot listen on `host`."""
+    servers: list[Any] = []
+    starting = threading.Thread(target=lambda: servers.append(serve()), daemon=True)
+    starting.start()
+    starting.join(PATIENCE)
+    if not servers:
+        raise _not_served(host)
+    return servers[0]
+
+
+def _not_served(host: Any) -> TaupiError:
+    return TaupiError(
+        Argument("host"),
+        f" is {shown(host)}, where no page can be served; expected an address of this machine.",
+        remedy="Use 127.0.0.1, or 0.0.0.0 to let other machines see the page.",
+    )

@@ -13,6 +13,7 @@ import numpy as np
 from taupi.checks import positive, whole_number
 from taupi.errors import Argument, TaupiError
 from taupi.signals.filtering.motion_spectrum import ABOVE_ENERGY, ENERGY, GIVE_CUTOFF, MARGIN, motion_band, spectrum_of
+from taupi.signals.filtering.smoothing import filter_order
 
 # What remains of a filter's memory after `settle_rows` samples; blocks agree with the whole record to about this accuracy.
 _FORGOTTEN = 1e-12
@@ -219,7 +220,7 @@ def filter_roots(rate_hz: float, cutoff_hz: float, order: int) -> tuple[np.ndarr
     [True, True, True]
     """
     rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
-    count = whole_number("order", order)
+    count = filter_order("order", order)
     radius = 4 * math.tan(math.pi * cutoff / rate)
     circle = -radius * np.exp(1j * np.pi * np.arange(1 - count, count, 2) / (2 * count))
     gain = radius**count * float((1 / np.prod(4 - circle)).real)
@@ -229,7 +230,7 @@ def filter_roots(rate_hz: float, cutoff_hz: float, order: int) -> tuple[np.ndarr
 def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
     """Return one pass of the filter as sections of second order, as SciPy takes them."""
     rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
-    return np.array(_design(rate, cutoff, whole_number("order", order)))
+    return np.array(_design(rate, cutoff, filter_order("order", order)))
 
 
 @lru_cache(maxsize=64)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
+from typing import ClassVar
 
 from taupi.checks import one_of, or_none, positive, truth, whole_number
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError
 from taupi.settings import Settings
 
 VELOCITIES = ("auto", "position", "measured")
@@ -14,17 +15,19 @@ VELOCITIES = ("auto", "position", "measured")
 LOCAL_DERIVATIVES = ("central", "backward", "recorded")
 DERIVATIVES = ("central", "spline", "quintic", "fourier", "backward", "recorded")
 LONG_GAPS = ("refuse", "interpolate", "longest")
+MOST_ORDER = 16  # steeper than any motion needs; of much higher orders, coefficients overflow
+MOST_DECIMATE = 10_000  # from 1 MHz to 100 Hz: the filter of the rows keeps matrices of this size
+LEAST_CUTOFF = 1e-6  # Hz: periods of days
+
+filter_order = partial(whole_number, most=MOST_ORDER)
 
 
-# A filter is as wide as the samples that it leaves out, so it needs memory that grows with them: from 1 MHz to 100 Hz.
-_MOST_LEFT_OUT = 10_000
-
-
-def _decimation(name: str, value: Any) -> int:
-    """Return a whole number of samples of which one is kept, of at least 1."""
-    if whole_number(name, value) > _MOST_LEFT_OUT:
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected at most {_MOST_LEFT_OUT}.")
-    return int(value)
+def _cutoff(name: str, value: float) -> float:
+    """Return the cutoff of a filter, Hz."""
+    hz = positive(name, value)
+    if hz < LEAST_CUTOFF:
+        raise TaupiError(Argument(name), f" is {hz:g}, expected at least {LEAST_CUTOFF:g} Hz.")
+    return hz
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +53,7 @@ class Smoothing(Gaps):
     Attributes:
         cutoff_hz: Cutoff frequency of the zero-phase Butterworth filter, Hz; chosen from the data by default.
         decimate: Keep every n-th sample; by default the n that leaves ten samples per period of the cutoff.
-        order: Order of the filter; higher is steeper.
+        order: Order of the filter, up to 16; higher is steeper.
         derivatives: How q is differentiated: by "central" differences of fourth order, a smoothing "spline", a least-squares
             "quintic" spline with two knots per period of the cutoff, a "fourier" series (for periodic motions), "backward"
             differences, or not at all, taking qd and qdd as "recorded".
@@ -80,9 +83,9 @@ class Smoothing(Gaps):
 
     checks: ClassVar = {
         **Gaps.checks,
-        "cutoff_hz": or_none(positive),
-        "decimate": or_none(_decimation),
-        "order": whole_number,
+        "cutoff_hz": or_none(_cutoff),
+        "decimate": or_none(partial(whole_number, most=MOST_DECIMATE)),
+        "order": filter_order,
         "derivatives": one_of(DERIVATIVES),
         "velocity": one_of(VELOCITIES),
         "trim": truth,

@@ -119,6 +119,7 @@ def test_all_files_or_none(tmp_path):
         ({"formats": "csv"}, "formats is 'csv', expected a list of csv"),
         ({"speed": 0}, "speed is 0, expected a finite number above 0"),
         ({"speed": 1.5}, "speed is 1.5, expected at most 1"),
+        ({"speed": 1e-9}, "speed is 1e-09, expected at least 0.001"),
         ({"rate_hz": -1}, "rate_hz is -1"),
     ],
 )
