@@ -187,7 +187,7 @@ def test_options_that_make_no_sense_are_one_sentence(refused, words):
 
 
 def test_too_few_equations_are_exit_4(refused):
-    assert "1 samples are left, 2 equations for 13 parameters" in refused("good.csv", "--decimate", "100000", code=4)
+    assert "1 samples are left, 2 equations for 13 parameters" in refused("good.csv", "--decimate", "5000", code=4)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
