@@ -102,6 +102,20 @@ def test_an_imu_is_moved_to_the_root(tmp_path, robot, log):
         tp.read_log(file, columns=columns)
 
 
+def test_an_imu_is_moved_with_the_derivative_of_its_own_rate(tmp_path, robot):
+    """Without wd in the file, it is that of w over the file's own time: 200 samples a second."""
+    t = np.arange(600) / 200
+    w, wd = (
+        np.stack([f(3 * t) for f in (np.sin, np.cos, np.sin)], axis=1),
+        3 * np.stack([f(3 * t) for f in (np.cos, lambda x: -np.sin(x), np.cos)], axis=1),
+    )
+    turn, r = robot.frame("imu").placement.matrix[:3, :3], np.array([1.0, 2.0, 3.0])
+    there = np.cross(wd, r) + np.cross(w, np.cross(w, r))  # the root itself does not accelerate
+    file = table(tmp_path, t=t[:, None], q=np.zeros((600, robot.n - 6)), g=w @ turn, a=there @ turn)
+    again = tp.read_log(file, robot, columns=mapping(imu="imu", w=three("g"), a=three("a")))
+    assert np.abs(again.base.a[50:-50]).max() < 0.01 * np.abs(there).max()
+
+
 @pytest.mark.parametrize("convention", tp.floating.bases())
 def test_states_become_what_an_imu_reads(tmp_path, robot, convention):
     q, qd, qdd = states(robot, 12, seed=5)

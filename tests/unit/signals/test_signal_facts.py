@@ -8,7 +8,7 @@ from taupi.signals.checking.check import _beyond
 from taupi.signals.checking.rules import disagreement, turns
 from taupi.signals.filtering.delay import without_delays
 from taupi.signals.filtering.derivatives import central
-from taupi.signals.filtering.motion_spectrum import motion_band, spectrum_of
+from taupi.signals.filtering.motion_spectrum import cutoff_bounds, motion_band, spectrum_of
 from taupi.signals.filtering.periodic import fourier
 from taupi.signals.prepare import Smoother
 from taupi.signals.suggestion import _motor
@@ -162,3 +162,11 @@ def test_what_is_said_of_motors_depends_on_what_was_recorded():
     assert said("q", "current") == said("q", perhaps=True) == ["torque_per_ampere"]
     assert said("q", "tau", "current", perhaps=True) == []
     assert said("q", "voltage") == ["torque_per_volt"]
+
+
+def test_no_cutoff_is_above_four_fifths_of_half_the_rate():
+    """A motion without noise would allow any cutoff."""
+    t = np.arange(4000) / 100
+    motion = np.stack([np.sin(2 * np.pi * 20 * t), np.sin(2 * np.pi * 15 * t)], axis=1)
+    bounds = cutoff_bounds([motion, motion], [100.0, 80.0])
+    assert max(bounds.most_hz, bounds.suggested_hz, bounds.least_hz) <= 0.4 * 80
