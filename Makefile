@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: help demo test pythons lint docs screenshots bench bench-short bench-stream mutants mutants-short fuzz fuzz-short kills dist clean
+.PHONY: help demo test pythons lowest lint docs screenshots bench bench-short bench-stream mutants mutants-short fuzz fuzz-short kills dist clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ test: $(VENV)/test  ## every test but the long ones (pytest -m long)
 pythons:  ## every test on every Python from 3.10 to 3.14 that is here, each in its own environment below .pythons/
 	$(PYTHON) tools/pythons.py
 
+lowest:  ## every command once, with the lowest version of each direct dependency that pyproject.toml allows, below .lowest/
+	$(PYTHON) tools/lowest.py
+
 lint: $(VENV)/lint  ## ruff, mypy, and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -66,7 +69,7 @@ screenshots: $(VENV)/test  ## pictures of all pages in the documents, by Chromiu
 	-$(BIN)/python tools/screenshots.py
 
 mutants: $(VENV)/test  ## 200 small faults, one at a time: do the tests see them? half an hour; rewrites docs/mutants.md
-	PYTHONPATH=tools $(BIN)/python -m mutants --seed 12 --size 200 --least 0.92 --report docs/mutants.md
+	PYTHONPATH=tools $(BIN)/python -m mutants --seed 20261119 --size 200 --least 0.92 --report docs/mutants.md
 
 mutants-short: $(VENV)/test  ## a dozen of them in files that are tested well; writes nothing
 	PYTHONPATH=tools $(BIN)/python -m mutants --short
@@ -77,12 +80,12 @@ fuzz: $(VENV)/test  ## a million changed files of every format: does each reader
 fuzz-short: $(VENV)/test  ## 21 000 of them; writes nothing
 	OPENBLAS_NUM_THREADS=1 PYTHONPATH=tools $(BIN)/python -m fuzz --short
 
-kills: $(VENV)/test  ## commands killed at 500 random instants: the old result or the new one; ten minutes
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m long -s tests/e2e/test_kills.py
+kills: $(VENV)/test  ## commands and clusters killed at 760 random instants: the old result or the new one; half an hour
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -m long -s tests/e2e/test_kills.py tests/e2e/test_cluster_kills.py
 
 dist: $(VENV)/dist  ## sdist and wheel into dist/, each installed in a fresh environment and tried
 	$(BIN)/python tools/distribution.py
 
 clean:  ## everything that the other targets made
-	rm -rf $(VENV) .pythons site dist out .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) .pythons .lowest site dist out .mutants .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,6 +14,7 @@ import numpy as np
 import peers
 import pinocchio as pin
 from growth import chain
+from pages import ratio
 
 import taupi as tp
 
@@ -40,8 +41,8 @@ def measure(short: bool) -> dict[str, Any]:
     robot, model = tp.Robot.from_urdf(path, lock=lock), peers.pinocchio_model(path, lock)
     q, qd, qdd = np.random.default_rng(0).uniform(-1, 1, (3, robot.n))
     tau, y, data = tp.inverse_dynamics(robot), tp.regressor(robot), model.createData()
-    law = tp.SlotineLi(robot)
-    state = law.init()
+    mass, law, fixed = tp.mass_matrix(robot), tp.laws.SlotineLi(robot), tp.laws.ComputedTorque(robot)
+    state, none = law.init(), fixed.init()
     states = np.random.default_rng(1).uniform(-2, 2, (3, max(BATCHES), robot.n))
     return {
         "calls": {
@@ -50,6 +51,8 @@ def measure(short: bool) -> dict[str, Any]:
                 _call(lambda: y(q, qd, qdd), rounds),
                 _call(lambda: pin.computeJointTorqueRegressor(model, data, q, qd, qdd), rounds),
             ),
+            "M": (_call(lambda: mass(q), rounds), _call(lambda: pin.crba(model, data, q), rounds)),
+            "law.step, computed torque": (_call(lambda: fixed.step(none, q, qd, q, qd, qdd, 1e-3), rounds), None),
             "law.step, Slotine-Li": (_call(lambda: law.step(state, q, qd, q, qd, qdd, 1e-3), rounds), None),
         },
         "batches": {
@@ -64,7 +67,7 @@ def measure(short: bool) -> dict[str, Any]:
 def section(results: dict[str, Any], table: Callable[[list[str], list[list[str]]], list[str]]) -> list[str]:
     """Return the section of the page."""
     calls = [
-        [name, f"{1e6 * ours:.2f} us", "-" if peer is None else f"{1e6 * peer:.2f} us"]
+        [name, f"{1e6 * ours:.2f} us", *(["-"] * 2 if peer is None else [f"{1e6 * peer:.2f} us", ratio(peer, ours)])]
         for name, (ours, peer) in results["calls"].items()
     ]
     cold, joints = results["cold"], results["joints"]
@@ -77,7 +80,11 @@ def section(results: dict[str, Any], table: Callable[[list[str], list[list[str]]
         "",
         "A plain call with one sample in NumPy arrays, as people write it in a loop, Panda; the result is a new array.",
         "",
-        *table(["call", "taupi", "Pinocchio from Python"], calls),
+        *table(["call", "taupi", "Pinocchio from Python", "ratio"], calls),
+        "",
+        "These calls go through one built-in function of machine code that reads the caller's arrays and makes the result; the",
+        "step of a law also checks there that its inputs are finite. Steps of observers and trackers are",
+        "[below](#beside-the-robot).",
         "",
         "A plain call with a batch, which returns a new array: nanoseconds of processor time a sample, and how many times as",
         "fast as Pinocchio, which takes one sample a call from Python "
@@ -126,7 +133,7 @@ def _batches(
 
 
 def _batch_entries(seconds: float, peer: float) -> tuple[str, str]:
-    return f"{1e9 * seconds:.0f}", f"{peer / seconds:.0f} x"
+    return f"{1e9 * seconds:.0f}", ratio(peer, seconds)
 
 
 def _shortest(call: Callable[[], object], rounds: int) -> float:

@@ -229,9 +229,23 @@ def command_seconds(name: str, repeats: int) -> dict[str, float]:
     return min(times, key=lambda t: t["wall"])
 
 
+def budgets(seconds: list[float]) -> dict[str, dict[str, float]]:
+    """Return what `taupi excite panda --budget SECONDS` takes, all of it by the clock, with nothing on disk."""
+    result = {}
+    for budget in seconds:
+        with tempfile.TemporaryDirectory() as folder:
+            words = [sys.executable, "-m", "taupi", "excite", "panda", "--budget", f"{budget:g}", "--json"]
+            environment = os.environ | {"TAUPI_CACHE": str(Path(folder, "cache"))}
+            start = time.perf_counter()
+            subprocess.run([*words, "-o", str(Path(folder, "out"))], check=True, capture_output=True, env=environment)
+            result[f"{budget:g}"] = {"wall": time.perf_counter() - start}
+    return result
+
+
 def measure(short: bool) -> dict[str, Any]:
     """Return what designs of three arms cost and reach."""
     result: dict[str, Any] = {"figaroh_s": figaroh_seconds(), "longer": longer(), "arms": {}}
+    result["budgets"] = budgets([8.0] if short else [5.0, 10.0, 20.0])
     for name in LIMITS:
         result["arms"][name] = {
             **searched(name, 1 if short else 4),
@@ -297,4 +311,8 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         *table(heading, rows),
         "",
         usual,
+        "",
+        "`taupi excite panda --budget SECONDS`, an empty cache, from its start to its page: "
+        + ", ".join(f"{budget} s asked, {r['wall']:.1f} s taken" for budget, r in results["budgets"].items())
+        + ". Less is taken where all starts end before.",
     ]

@@ -14,6 +14,8 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
+from pages import ratio
+
 import taupi as tp
 
 Case = dict[str, Any]
@@ -239,6 +241,6 @@ def _lagrange_row(label: str, case: Case) -> list[str]:
         f"{case['taupi']:.3f} s",
         str(case["taupi terms"]),
         f"{case['taupi, to read']:.3f} s",
-        f"{case['sympy'] / case['taupi']:.0f} x",
+        ratio(case["sympy"], case["taupi"]),
         "yes" if case["agree"] else "NO",
     ]

@@ -11,8 +11,7 @@ import numpy as np
 
 import taupi as tp
 from taupi.identification.fleet import identify_fleet as verb
-from taupi.identification.fleet.arm_rows import FleetRows, Weighted
-from taupi.identification.fleet.arrow import solve_arrow
+from taupi.identification.fleet.arm_rows import FleetRows, WeightedArms, solve_arrow
 
 TERMS, OWN = ("rotor", "viscous", "coulomb", "offset"), ("viscous", "coulomb", "offset")
 SETTINGS: dict[str, Any] = {"cutoff_hz": 12.0}
@@ -91,7 +90,7 @@ class _Watched:
     """What a call of `identify_fleet` had on its way: seconds for the logs and for the rest, and the rows of the arms."""
 
     def __init__(self, fleet: SimulatedFleet) -> None:
-        build, weighted, apart, kept = verb.build, verb.weighted, verb.weighted_apart, dict[str, Any]()
+        build, weighted, apart, kept = verb.problem_of_logs, verb.weighted, verb.weighted_apart, dict[str, Any]()
 
         def timed(*args: Any) -> Any:
             start = time.process_time()
@@ -99,7 +98,7 @@ class _Watched:
             kept["build"] = time.process_time() - start
             return problem
 
-        def together(rows: FleetRows, *args: Any) -> Weighted:
+        def together(rows: FleetRows, *args: Any) -> WeightedArms:
             kept["rows"], kept["together"] = rows, weighted(rows, *args)
             return kept["together"]
 
@@ -107,13 +106,13 @@ class _Watched:
             kept["apart"] = apart(rows)
             return kept["apart"]
 
-        verb.build, verb.weighted, verb.weighted_apart = timed, together, separate
+        verb.problem_of_logs, verb.weighted, verb.weighted_apart = timed, together, separate
         try:
             start = time.process_time()
             self.fleet = tp.identify_fleet(tp.load("panda"), fleet.logs, OWN, TERMS, workers=1, **SETTINGS)
             self.solve = time.process_time() - start - kept["build"]
         finally:
-            verb.build, verb.weighted, verb.weighted_apart = build, weighted, apart
+            verb.problem_of_logs, verb.weighted, verb.weighted_apart = build, weighted, apart
         self.build: float = kept["build"]
         self._kept = kept
 

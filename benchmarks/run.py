@@ -1,6 +1,6 @@
 """Speed against peers, measured in one run and written to docs/benchmarks.md with both numbers.
 
-python benchmarks/run.py            everything: minutes
+python benchmarks/run.py            everything: a quarter of an hour; a section that fails is left out, and the others are kept
 python benchmarks/run.py --short    the tables only, few repeats; writes nothing
 python benchmarks/run.py --only explicit    that section alone (or another); the others keep their numbers
 """
@@ -12,6 +12,7 @@ import ctypes
 import json
 import os
 import platform
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -21,7 +22,9 @@ from typing import Any
 os.environ["TAUPI_CACHE"] = "off"  # build times are those of building
 
 import calls
+import cores
 import elastic
+import exact
 import excitation
 import explicit
 import fleet
@@ -44,6 +47,8 @@ BLOCK = 1024  # samples whose outputs stay in the cache
 STACK = 200_000
 SECTIONS = {
     "calls": calls,
+    "cores": cores,
+    "exact": exact,
     "explicit": explicit,
     "simulation": simulation,
     "elastic": elastic,
@@ -242,7 +247,7 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
                 f"{r['ours'] * 1e9:.0f}",
                 f"{r['all cores'] * 1e9:.0f}",
                 f"{r['pinocchio'] * 1e9:.0f}",
-                f"{r['pinocchio'] / r['ours']:.0f} x",
+                pages.ratio(r["pinocchio"], r["ours"]),
                 f"{r['bound'] * 1e9:.0f} ({r['written'] * 1e9:.0f})",
                 f"{r['multiplications']} x, {r['additions']} +",
             ]
@@ -270,8 +275,8 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
             f"({s['bytes'] / 1e9:.1f} GB/s written, {s['bytes'] / machine['fill']:.0%} of fill and "
             f"{s['bytes'] / machine['stream']:.0%} of bare stores past the cache: the arithmetic is the limit, see Y above), "
             f"{s['all cores'] * 1e9:.0f} ns on all cores, {s['fresh'] * 1e9:.0f} ns with its allocation; "
-            f"FIGAROH's builder {s['figaroh'] * 1e9:.0f} ns: {s['figaroh'] / s['ours']:.0f} x and "
-            f"{s['figaroh'] / s['fresh']:.0f} x.",
+            f"FIGAROH's builder {s['figaroh'] * 1e9:.0f} ns: {pages.ratio(s['figaroh'], s['ours'])} and "
+            f"{pages.ratio(s['figaroh'], s['fresh'])}.",
             "",
             f"Y by others: iDynTree {o['iDynTree'] * 1e9:.0f} ns, CasADi's own evaluation {o['CasADi'] * 1e9:.0f} ns, "
             f"mapped over {BLOCK} samples {o['CasADi map'] * 1e9:.0f} ns.",
@@ -292,10 +297,24 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
     )
     for key, measured in sections.items():
         lines += ["", *SECTIONS[key].section(measured, table)]
+    if {"calls", "cores", "simulation"} <= sections.keys():
+        lines += ["", *limits(results, machine, sections)]
     if plots:
         lines += ["", "## Growth", "", "![growth with joints](images/bench-joints.png)", ""]
         lines += ["![growth of adaptive laws with joints](images/bench-laws.png)", ""]
         lines += ["![growth with samples](images/bench-samples.png)"]
+    commands = (ROOT / "benchmarks" / "from-commands.md").read_text(encoding="utf-8")
+    lines += ["", "## From commands and encoders", "", commands.rstrip()]
+    more = ROOT / "benchmarks" / "more-cores.md"
+    if more.exists():
+        lines += [
+            "",
+            "## On a machine of more cores",
+            "",
+            "Written by `benchmarks/cores.py --threads 1 2 4 8 16 --out benchmarks/more-cores.md` there.",
+            "",
+        ]
+        lines += [more.read_text(encoding="utf-8").strip()]
     gpu = ROOT / "benchmarks" / "gpu-h200.md"
     if gpu.exists():
         lines += [
@@ -307,6 +326,79 @@ def page(results: dict[str, Any], machine: dict[str, float], sections: dict[str,
             gpu.read_text().strip(),
         ]
     return "\n".join(lines) + "\n"
+
+
+def limits(results: dict[str, Any], machine: dict[str, float], sections: dict[str, Any]) -> list[str]:
+    """Return the section that says what bounds each of the numbers, and how far from that bound they are."""
+    peak = 1 / sections["cores"]["arithmetic"]["1"]["cpu"]
+    panda, calls, loops = results["Panda"], sections["calls"]["calls"], sections["simulation"]["loops"]
+    rows = []
+    for key in ("Y", "tau"):
+        r = panda["programs"][key]
+        work = r["multiplications"] + r["additions"]
+        rows.append(
+            [
+                f"{key} of the Panda, in blocks",
+                f"{work} operations in {r['ours'] * 1e9:.0f} ns",
+                f"{peak * 1e-9:.0f} operations a ns",
+                f"{work / r['ours'] / peak:.0%}",
+                "arithmetic: sines, cosines and chains of sums that wait for each other; the rows stay in the caches",
+            ]
+        )
+    stack = panda["stack"]
+    rows.append(
+        [
+            f"stacked Y, {STACK} samples",
+            f"{stack['bytes'] / 1e9:.1f} GB/s written",
+            f"{machine['stream'] / 1e9:.1f} GB/s of bare stores",
+            f"{stack['bytes'] / machine['stream']:.0%}",
+            "bytes to memory, and the arithmetic of Y before them",
+        ]
+    )
+    for law, r in loops["PUMA 560"].items():
+        work = 4 * r["operations"][0] + r["operations"][1]
+        for name, seconds, why in (
+            (
+                "many",
+                r["batch"],
+                "arithmetic: divisions, sines and cosines take several times a product; the state stays in the caches",
+            ),
+            (
+                "one",
+                r["alone"],
+                "latency: four stages, each of which waits for the last; eight lanes would take the same time",
+            ),
+        ):
+            share = work / seconds / peak
+            rows.append(
+                [
+                    f"PUMA 560, {law}, {name}",
+                    f"{work} operations in {seconds * 1e9:.0f} ns a period",
+                    f"{peak * 1e-9:.0f} operations a ns",
+                    f"{share:.0%}" if share >= 0.01 else f"{share:.1%}",
+                    why,
+                ]
+            )
+    for key in ("tau", "Y"):
+        bound, call = panda["programs"][key]["bound"], calls[key][0]
+        rows.append(
+            [
+                f"a call of {key}, one sample",
+                f"{call * 1e9:.0f} ns",
+                f"{bound * 1e9:.0f} ns, one bound call",
+                f"{bound / call:.0%}",
+                "latency: the call of a Python method, three headers to check, a new array",
+            ]
+        )
+    return [
+        "## How far from the limit",
+        "",
+        "What bounds each number on this machine, measured in this run: independent products and sums of one core that stay",
+        f"in its vector registers, {peak * 1e-9:.0f} a ns, none of them fused; stores past the caches; a bound call of the same",
+        "machine code.",
+        "",
+        *table(["what", "measured", "limit", "of it", "what is in the way"], rows),
+    ]
 
 
 def _both(name: str) -> tuple[tp.Program, tp.Program]:
@@ -355,13 +447,17 @@ def main() -> None:
     for name in peers.ARMS:
         print(f"measuring {name} ...", flush=True)
         results[name] = measure(name, repeats)
-    sections = {key: part.measure(arguments.short) for key, part in SECTIONS.items()}
+    sections, failed = pages.measured(SECTIONS, arguments.short)
     if not arguments.short:
         growth.draw(docs / "images")
         (docs / "benchmarks.md").write_text(page(results, machine, sections, True))
         data = {"machine": machine, "processor": processor(), "arms": results, **sections}
         (docs / "benchmarks.json").write_text(json.dumps(data, indent=2) + "\n")
     print(page(results, machine, sections, not arguments.short))
+    if failed:
+        sys.exit(
+            f"Not on the page, see above why: {', '.join(failed)}. Each alone: python benchmarks/run.py --only NAME."
+        )
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import peers
 import pinocchio as pin
+from pages import ratio
 
 import taupi as tp
 from taupi.model.body import move_body
@@ -277,9 +278,9 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
             seconds = [r["pinocchio"], r["alone"], r["batch"], r["all cores"]]
             cells = [f"{s * 1e6:.2f} ({1 / (s * RATE):.0f} s/s)" for s in seconds]
             cells[0] += f"; calls alone {r['calls'] * 1e6:.1f}"
-            ratio = f"{seconds[0] / seconds[1]:.0f} x, {seconds[0] / seconds[2]:.0f} x"
+            ratios = ", ".join(ratio(seconds[0], s) for s in seconds[1:3])
             counts = " and ".join(map(str, r["operations"]))
-            rows.append([f"{name}, {law}", *cells, ratio, counts, f"{r['build']:.1f} s"])
+            rows.append([f"{name}, {law}", *cells, ratios, counts, f"{r['build']:.1f} s"])
             differences.append(r["difference"])
     heading = [
         "robot and law",
@@ -317,7 +318,7 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
         *table(["from", "ns"], steps),
         "",
         f"{BATCH} Pandas that fall, every step recorded, RK4 at 1 kHz, without contacts: nanoseconds per step, and millions",
-        "of steps per second. MuJoCo's are those of its own `rollout`, which shares roll-outs among threads. MuJoCo publishes,",
+        "of steps per second. MuJoCo's come from its own `rollout`, which shares roll-outs among threads. MuJoCo publishes,",
         "for a humanoid with contacts, 0.65 and 1.8 million steps per second on an Apple M3 Max and a 64-core AMD 3995WX, and",
         "0.95 and 2.7 million with MJX on an A100 and on eight TPU v5: other robots, other work",
         "([MJX documentation](https://mujoco.readthedocs.io/en/stable/mjx.html)). Isaac Lab publishes, on an RTX 4090, 1.1",

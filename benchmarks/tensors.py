@@ -17,6 +17,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pages import ratio
+
 SAMPLES = 10_000
 ONE_CORE = "--xla_cpu_multi_thread_eigen=false"
 
@@ -40,7 +42,7 @@ def section(results: dict[str, Any], table: Callable[..., list[str]]) -> list[st
     rows = []
     for name, row in results["times"].items():
         cells = [f"{row[k] * 1e3:.2f}" if k in row else "-" for k in ("jax", "callback", "torch", "adam")]
-        rows.append([name, *cells, f"{row['adam'] / row['jax']:.0f} x" if "adam" in row else "-"])
+        rows.append([name, *cells, ratio(row["adam"], row["jax"]) if "adam" in row else "-"])
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     lines += [
         f"The Panda, {SAMPLES} samples in float64, one core, milliseconds per call; `jit` has compiled what JAX runs. The loss",

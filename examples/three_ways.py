@@ -9,7 +9,7 @@ import matplotlib
 import numpy as np
 
 import taupi as tp
-from taupi.cli.show.robot import robot_text
+from taupi.cli.commands.info import robot_text
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

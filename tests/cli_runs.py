@@ -3,11 +3,11 @@
 import numpy as np
 
 import taupi as tp
-from taupi.identification.inputs import DEFAULT_TERMS
+from taupi.identification.equations.joints import RigidJoints
 
 RESULTS = ["fit.json", "fit.txt", "report.html"]
 TERMS = ("rotor", "viscous", "coulomb", "offset")  # what the recorded arm has
-COUNT = tp.base_parameters(tp.load("elbow2r"), DEFAULT_TERMS).count
+COUNT = tp.base_parameters(tp.load("elbow2r"), RigidJoints.default_terms).count
 
 
 def motion(seed, n=2, duration=8.0, rate=200.0):

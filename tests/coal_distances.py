@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taupi.excitation.geometry.pairs import Pair
+from taupi.excitation.geometry.arrangement import Pair
 
 
 class MeshDistances:

@@ -6,9 +6,9 @@ import numpy as np
 
 import taupi as tp
 from taupi.dynamics.terms import resolve_terms
-from taupi.identification.online.friction_filter import FrictionFilter
 from taupi.identification.online.model import OnlineModel
 from taupi.identification.online.observer import MomentumObserver
+from taupi.identification.online.tracker import FrictionFilter
 
 RATE = 1000
 TERMS = ("viscous", tp.terms.Coulomb(0.02))

@@ -63,6 +63,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample(("elbow = 3*sin(q1 + q2) - 0.5",)),
         Sample(("joint2 = 20*cos(q2)",), log="elastic"),
     ),
+    "relative_gains": (Sample(0.1), Sample((0.1, -0.2))),
 }
 
 # What every sample is tried with, unless it is about that: choices by the data are not what is compared.

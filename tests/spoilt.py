@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 import taupi as tp
+from taupi.identification.friction.dry_friction import transmitted
 from taupi.signals.log import Log
 
 ROOT = Path(__file__).parents[1]
@@ -105,9 +106,53 @@ def delayed(log: Log, seconds: float) -> Log:
     return on(log, ("tau",), lambda v: np.stack([np.interp(at, log.time, c) for c in v.T], axis=1))
 
 
+def dropped(log: Log) -> Log:
+    """Return a log without 25 stretches of 6 to 13 samples, whose time stamps go on evenly."""
+    rng, kept = np.random.default_rng(0), np.ones(len(log), dtype=bool)
+    for k in rng.integers(len(log) // 20, len(log) - len(log) // 20, 25):
+        kept[k : k + rng.integers(6, 14)] = False
+    left = log.rows(kept)
+    return left.with_(time=log.time[: len(left)])
+
+
+def repeated_stamps(log: Log) -> Log:
+    """Return a log in which every fifth time stamp repeats the one before."""
+    time = log.time.copy()
+    time[1::5] = time[0::5][: len(time[1::5])]
+    return log.with_(time=time)
+
+
 def noise(log: Log) -> Log:
     rng = np.random.default_rng(0)
     return on(log, ("tau",), lambda v: rng.normal(size=v.shape) * v.std(axis=0))
+
+
+# Cases with mistakes in them -------------------------------------------------------------------------------------------
+
+
+def without_gravity(case: Case) -> Case:
+    """Return a case whose torques lack the gravity of its fit, as with a controller that subtracts it."""
+    fit = case.identify()
+    linear, values = fit.basis.linear, fit.values
+    gravity = transmitted(linear)
+
+    def change(log: Log) -> Log:
+        still = np.asarray(linear.regressor()(log.q, 0 * log.q, 0 * log.q))[:, :, gravity]
+        return log.with_(tau=log.tau - still @ values[: linear.count][gravity])
+
+    return case.changed(change)
+
+
+def with_another(case: Case, other: Case) -> Case:
+    """Return a case with a log of another robot among its own."""
+    log = other.logs[0]
+    return replace(case, logs=(*case.logs, Log(log.time, log.q, tau=log.tau, names=case.logs[0].names)))
+
+
+def described_by(case: Case, robot: tp.Robot) -> Case:
+    """Return a case with the description of another robot."""
+    logs = tuple(Log(log.time, log.q, tau=log.tau, names=robot.joint_names) for log in case.logs)
+    return replace(case, robot=robot, logs=logs, settings={})
 
 
 # Recordings --------------------------------------------------------------------------------------------------------------
@@ -215,6 +260,33 @@ def dvrk() -> Case:
     return Case("dVRK master", dvrk_robot(), (dvrk_log("one"),), {"terms": terms})
 
 
+def rokae() -> Case:
+    robot = tp.load(DATA / "rokae_ar5" / "robot_mounted.urdf")
+    return Case("Rokae AR5", robot, read("rokae_ar5", ["fit_0_42s"], robot, None))
+
+
+def lwr4() -> Case:
+    robot = tp.load(DATA / "lwr4" / "kuka_lwr4_apriori.urdf")
+    return Case("LWR4+", robot, read("lwr4", ["measurements_1", "measurements_2"], robot, None))
+
+
+def krang() -> Case:
+    robot = tp.load(DATA / "krang_schunk_lwa3_arm" / "robot.urdf")
+    return Case("Schunk LWA3", robot, read("krang_schunk_lwa3_arm", ["fit_train"], robot, None))
+
+
 RECORDINGS: dict[str, Callable[[], Case]] = {
-    f.__name__: f for f in (ur10e, ur10e_two, xmate, tx40, tiago, lbr_med7, schunk, double_pendulum, dvrk)
+    f.__name__: f
+    for f in (ur10e, ur10e_two, xmate, tx40, tiago, lbr_med7, schunk, double_pendulum, dvrk, rokae, lwr4, krang)
+}
+# Whose logs and whose description are taken for another's by mistake: a robot with as many joints.
+OTHERS = {
+    "ur10e": "schunk",
+    "ur10e_two": "schunk",
+    "xmate": "rokae",
+    "lbr_med7": "xmate",
+    "schunk": "ur10e",
+    "rokae": "lwr4",
+    "lwr4": "rokae",
+    "krang": "xmate",
 }

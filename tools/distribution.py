@@ -21,10 +21,10 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ROOT / "tools" / "smoke.py"
 # What is needed to test, document and benchmark the package from the archive alone.
-WHOLE_FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", "tools", ".github")
+WHOLE_FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", "tools", "skills", "packaging", ".github")
 ROOT_FILES = {
     "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "SECURITY.md",
-    "mkdocs.yml", "pyproject.toml", ".gitignore", ".pre-commit-config.yaml", "PKG-INFO",
+    "mkdocs.yml", "pixi.toml", "pyproject.toml", ".gitignore", ".pre-commit-config.yaml", "PKG-INFO",
 }  # fmt: skip
 JUNK = {"__pycache__", ".venv", ".pythons", "site", "out", ".hypothesis", ".mutants", ".git"}
 

@@ -140,10 +140,31 @@ def forms(value: Any) -> dict[str, Any]:
 # Writing --------------------------------------------------------------------------------------------------------------
 
 
-def as_ipynb(notebook: Notebook) -> str:
-    """Return a notebook that has been run as the text of an .ipynb file (nbformat 4.5)."""
+_FROM_A_WHEEL = """# Colab, Kaggle and the like lack taupi: first upload its wheel (`make dist` builds it) beside this notebook.
+import glob
+import importlib.util
+
+if importlib.util.find_spec("taupi") is None:
+    wheels = glob.glob("taupi-*.whl")
+    assert wheels, "there is no taupi-*.whl beside this notebook"
+    what = wheels[-1] + "[plot]"
+    %pip install --quiet $what"""
+_FROM_ITS_ADDRESS = """# Colab, Kaggle and the like do not have taupi.
+import importlib.util
+
+if importlib.util.find_spec("taupi") is None:
+    %pip install --quiet "taupi[plot] @ git+{address}\""""
+
+
+def installation(repository: str | None) -> Cell:
+    """Return the cell with which a downloaded notebook gets taupi where it is missing."""
+    return Cell("code", _FROM_A_WHEEL if repository is None else _FROM_ITS_ADDRESS.format(address=repository))
+
+
+def as_ipynb(notebook: Notebook, first: tuple[Cell, ...] = ()) -> str:
+    """Return a notebook that has been run as the text of an .ipynb file (nbformat 4.5), with `first` cells below its heading."""
     cells = []
-    for k, cell in enumerate(notebook.cells):
+    for k, cell in enumerate((notebook.cells[0], *first, *notebook.cells[1:])):
         entry: dict[str, Any] = {"cell_type": cell.kind, "id": f"cell{k}", "metadata": {}, "source": cell.source}
         if cell.kind == "code":
             entry |= {"execution_count": None, "outputs": _outputs(cell)}

@@ -1,7 +1,7 @@
 """Make every page that the package writes, take a screenshot in Chromium, and put the pictures into the documents.
 
-`python tools/screenshots.py` writes docs/images/pages/NAME.png, NAME-phone.png for a phone in the dark, and view.png. Nothing is
-written if Playwright or Chromium is missing: the documents then keep their present pictures.
+`python tools/screenshots.py` writes docs/images/pages/NAME.png, NAME-phone.png for a phone in the dark, view.png and studio.png.
+Nothing is written if Playwright or Chromium is missing: the documents then keep their present pictures.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def control(path: Path) -> None:
 def payload(path: Path) -> None:
     """Write the page of a payload."""
     known = tp.identify(tp.load("elbow2r"), log(arm(), 1), terms=TERMS)
+    assert isinstance(known, tp.Fit)
     loaded = log(arm().with_payload(1.2, (0.05, 0.02, 0.0)), 3)
     tp.report(tp.identify_payload(known, loaded, gain_uncertainty=0), path)
 
@@ -135,6 +136,29 @@ def photograph_view(browser: Any) -> None:
     view.close()
 
 
+def photograph_studio(browser: Any, folder: Path) -> None:
+    """Write the picture of `taupi studio`: a log of a machine, with degrees and milliseconds that the check has seen."""
+    from taupi.studio.server import serve
+
+    recorded = log(arm(), 1)
+    head, rows = "Zeitstempel;Betriebsart;Achse1_Ist;Achse2_Ist;Moment_A1;Moment_A2", []
+    for t, q, tau in zip(recorded.time, np.degrees(recorded.q), recorded.need("tau")[0], strict=True):
+        rows.append(";".join([f"{1e3 * t:.0f}", "AUTO", *(f"{v:.4f}".replace(".", ",") for v in (*q, *tau))]))
+    (folder / "messung.csv").write_text("\n".join([head, *rows]) + "\n", encoding="utf-8")
+    studio = serve(folder)
+    page = browser.new_page(viewport={"width": 1200, "height": 1150}, device_scale_factor=SCALE)
+    page.goto(f"{studio.url}columns")
+    page.locator("[name=robot]").fill("elbow2r")
+    page.locator("[name=log]").fill("messung.csv")
+    page.locator("[name=log]").press("Tab")
+    page.get_by_role("button", name="Take time in ms").click(timeout=60_000)
+    page.get_by_label("signal of Achse1_Ist").select_option("q")
+    page.get_by_role("button", name="Take q in deg").wait_for()
+    page.screenshot(path=FOLDER / "studio.png")
+    page.close()
+    studio.close()
+
+
 def main() -> None:
     """Write all pictures."""
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -155,6 +179,9 @@ def main() -> None:
             print(f"{name}: {FOLDER.relative_to(FOLDER.parents[2])}/{name}.png")
         photograph_view(browser)
         print(f"view: {FOLDER.relative_to(FOLDER.parents[2])}/view.png")
+        (Path(folder) / "studio").mkdir()
+        photograph_studio(browser, Path(folder) / "studio")
+        print(f"studio: {FOLDER.relative_to(FOLDER.parents[2])}/studio.png")
         browser.close()
 
 

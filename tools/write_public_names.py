@@ -3,8 +3,7 @@
     python tools/write_public_names.py
 
 The names come from the table in src/taupi/public_names.py. Each module has `__all__` and imports for type checkers below a
-marker; everything below the marker is rewritten. src/taupi/signatures.pyi has the keywords of verbs that take settings, and
-is written as a whole.
+marker; everything below the marker is rewritten.
 """
 
 from __future__ import annotations
@@ -12,9 +11,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from verb_signatures import MODULE, STUB, stub, verbs
-
 SRC = Path(__file__).parents[1] / "src"
+LONGEST = 120  # of a line, as the formatter has it
 MARKER = "# Below: written by tools/write_public_names.py from taupi/public_names.py.\n"
 
 
@@ -39,11 +37,15 @@ def block(namespace: str) -> str:
         "",
         "if TYPE_CHECKING:",
     ]
-    imports = [("taupi", name, name) for name in NAMESPACES] if not namespace else []
-    typed = verbs()
-    imports += [(MODULE if name in typed else module, name, public) for public, (module, name) in table.items()]
-    for module, name, public in sorted(imports):
-        lines.append(f"    from {module} import {name}" + (f" as {public}" if public != name else ""))
+    lines += [f"    from taupi import {name}" for name in NAMESPACES if not namespace]
+    modules: dict[str, list[str]] = {}
+    for public, (module, name) in sorted(table.items()):
+        modules.setdefault(module, []).append(name + (f" as {public}" if public != name else ""))
+    for module, offered in sorted(modules.items()):
+        line = f"    from {module} import {', '.join(offered)}"
+        if len(line) > LONGEST:
+            line = f"    from {module} import (\n" + "".join(f"        {name},\n" for name in offered) + "    )"
+        lines.append(line)
     return "\n".join(lines) + "\n"
 
 
@@ -60,8 +62,8 @@ def main() -> None:
     """Write all of them."""
     from taupi.public_names import PUBLIC
 
-    for path, text in {STUB: stub(), **{module_file(name): written(name) for name in PUBLIC}}.items():
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
+    for path, text in {module_file(name): written(name) for name in PUBLIC}.items():
+        if path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             print(f"wrote {path}", file=sys.stderr)
 

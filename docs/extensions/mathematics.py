@@ -13,6 +13,8 @@ from typing import Any
 import sympy
 from latex2mathml.converter import convert
 
+from taupi.program.explicit.polynomial_ring import parts_of
+
 # A fence that holds one LaTeX environment, as Program.explicit().latex() prints it.
 _PRINTED = re.compile(r"^```text\n(\\begin\{(\w+)\}\n(?:(?!^```).)*?\\end\{\2\}\n)```$", re.MULTILINE | re.DOTALL)
 _SET = re.compile(r'<(div|span) class="arithmatex">\\[\[(](.*?)\\[\])]</\1>', re.DOTALL)
@@ -67,6 +69,9 @@ def _symbol(name: str, place: str = "") -> str:
     indexed = _INDEXED.fullmatch(letter)
     letter, number = (indexed[1], indexed[2]) if indexed else (letter or name, "")
     below = ",".join(part for part in (number, rest.replace("_", ","), place.replace(", ", ",")) if part)
+    if indexed and letter not in _DOTS:  # as LaTeX of the package has it: lc1 and Izz2 have an index of letters
+        own = parts_of(letter + number)
+        letter, below = own[0], ",".join([own[1], *below.split(",")[1:]])
     base = _DOTS.get(letter, letter if len(letter) == 1 else rf"\mathrm{{{letter}}}")
     return f"{base}_{{{below}}}" if below else base
 
@@ -80,5 +85,6 @@ def formula(latex: str, displayed: bool) -> str:
     """Return LaTeX as MathML, a displayed one in a box that scrolls."""
     known = re.sub(r"\{align(ed)?\}", "{align*}", latex).replace(r"\bigl", r"\left").replace(r"\bigr", r"\right")
     mathml = convert(known.strip(), display="block" if displayed else "inline")
+    mathml = re.sub(r"<mi>([;:])</mi>", r"<mo>\1</mo>", mathml)  # signs, which keep a distance, and no names
     mathml = _DOTTED.sub(r'<mo\1 class="dots">\2</mo></mover>', mathml)
     return f'<div class="formula" tabindex="0">{mathml}</div>' if displayed else str(mathml)

@@ -12,6 +12,7 @@ from mkdocs.structure.files import File, Files
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 import notebooks
+import repository
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 # Cards of notebooks by their names, and of other pages by their paths from the gallery.
@@ -26,9 +27,14 @@ def finished() -> tuple[notebooks.Notebook, ...]:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the page, the .ipynb and the pictures of each notebook."""
+    first = (notebooks.installation(repository.address()),)
     for notebook in finished():
         text, pictures = notebooks.as_page(notebook)
-        contents = {f"{notebook.name}.md": text, f"{notebook.name}.ipynb": notebooks.as_ipynb(notebook), **pictures}
+        contents = {
+            f"{notebook.name}.md": text,
+            f"{notebook.name}.ipynb": notebooks.as_ipynb(notebook, first),
+            **pictures,
+        }
         for name, content in contents.items():
             files.append(File.generated(config, f"notebooks/{name}", content=content))
     return files

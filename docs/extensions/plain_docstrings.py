@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import re
 from typing import Any
 
 from griffe import Extension, Object
 
 _SPECIAL = re.compile(r"([\\*_\[\]<>#])")
+_SECTION = re.compile(r"(Args|Attributes|Returns|Yields|Raises|Warns):$")
+_ENTRY = re.compile(r"( {4}[*\w.]+(?: \([^)]*\))?: )(.*)")
+
+
+_MADE = "taupi.control.laws."  # laws, which describe the settings of their bases too when they are imported
+
+
+def _made_on_import(path: str) -> str | None:
+    module, _, name = path.rpartition(".")
+    return inspect.cleandoc(getattr(importlib.import_module(module), name).__doc__ or "") or None
 
 
 class PlainDocstrings(Extension):
@@ -16,13 +28,14 @@ class PlainDocstrings(Extension):
     def on_instance(self, *, obj: Object, **_: Any) -> None:
         """Rewrite one object's docstring."""
         if obj.docstring is not None:
-            obj.docstring.value = readable(obj.docstring.value)
+            made = _made_on_import(obj.path) if obj.is_class and obj.path.startswith(_MADE) else None
+            obj.docstring.value = readable(made or obj.docstring.value)
 
 
 def readable(text: str) -> str:
     """Return a docstring as Markdown that shows the same characters."""
     result: list[str] = []
-    fenced = False
+    fenced = section = False
     for line in text.splitlines():
         example = line.lstrip().startswith(">>>")
         if example and not fenced:
@@ -31,7 +44,15 @@ def readable(text: str) -> str:
         if fenced and not line.strip():
             result.append("```")
             fenced = False
-        result.append(line.strip() if fenced else line if line.startswith("    ") else _escaped(line))
+        if line and not line.startswith(" "):
+            section = bool(_SECTION.match(line))
+        if fenced:
+            result.append(line.strip())
+        elif section:
+            entry = _ENTRY.match(line)
+            result.append(entry[1] + _escaped(entry[2]) if entry else _escaped(line))
+        else:
+            result.append(line if line.startswith("    ") else _escaped(line))
     return "\n".join([*result, "```"] if fenced else result)
 
 

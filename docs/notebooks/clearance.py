@@ -30,4 +30,5 @@ for name, motion in motions.items():
     print(f"{name}: {keep.certificate(motion).sentence}")
 
 # %% [markdown]
-# `tp.excite` keeps clear automatically if it knows the geometry: [Keep clear](../howto/clearance.md).
+# `tp.excite` keeps clear automatically if it knows the geometry, also of a floor: by default the plane that the base is bolted
+# to. [Keep clear](../howto/clearance.md).

@@ -20,5 +20,11 @@ assert np.abs(qd).max() <= 2.0 and np.abs(q).max() <= 1.5
 tp.plot(plan)
 
 # %% [markdown]
+# What is proven, and what is not: this arm has no geometry, so nothing is known about collisions or a floor.
+
+# %%
+print(plan.certainty)
+
+# %% [markdown]
 # `tp.report(plan, "motion.html")` shows it with an animation of the arm and the proofs; `plan.write("folder")` writes it for
 # controllers.

@@ -17,8 +17,10 @@ __getattr__, __dir__ = lazily(__name__)
 __all__ = [
     "BSpline",
     "BaseParameters",
+    "CommandFit",
     "ComputedTorque",
     "Course",
+    "Drive",
     "ElasticPlant",
     "Fit",
     "Gaps",
@@ -54,6 +56,7 @@ __all__ = [
     "bridges",
     "catalogue",
     "check_log",
+    "check_model",
     "christoffel_symbols",
     "clean_log",
     "clearance",
@@ -71,7 +74,9 @@ __all__ = [
     "ensembles",
     "estimators",
     "excite",
+    "excite_commands",
     "explicit_regressor",
+    "export",
     "floating",
     "forward_dynamics",
     "forward_kinematics",
@@ -108,6 +113,7 @@ __all__ = [
     "regressor",
     "report",
     "results",
+    "samples",
     "signals",
     "simulate",
     "simulate_many",
@@ -124,22 +130,23 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi import bridges
-    from taupi import closed_form
-    from taupi import elastic
-    from taupi import ensembles
-    from taupi import estimators
-    from taupi import floating
-    from taupi import laws
-    from taupi import loops
-    from taupi import operational
-    from taupi import papers
-    from taupi import program
-    from taupi import results
-    from taupi import signals
     from taupi import terms
+    from taupi import elastic
+    from taupi import operational
+    from taupi import floating
+    from taupi import loops
+    from taupi import closed_form
+    from taupi import program
+    from taupi import signals
+    from taupi import estimators
+    from taupi import laws
+    from taupi import ensembles
+    from taupi import bridges
+    from taupi import papers
+    from taupi import results
     from taupi.analysis.bounds import bounds
     from taupi.analysis.properties import properties
+    from taupi.bridges.export import export
     from taupi.bridges.mujoco.write import write_mjcf
     from taupi.control.emitted_controller import emit_controller
     from taupi.control.laws.computed_torque import ComputedTorque
@@ -148,38 +155,35 @@ if TYPE_CHECKING:
     from taupi.control.laws.slotine_li import SlotineLi
     from taupi.control.laws.walker import Walker
     from taupi.dynamics.coriolis import coriolis_matrix
-    from taupi.dynamics.energy import kinetic_energy
-    from taupi.dynamics.energy import potential_energy
+    from taupi.dynamics.energy import kinetic_energy, potential_energy
     from taupi.dynamics.forward import forward_dynamics
-    from taupi.dynamics.inverse import bias_torque
-    from taupi.dynamics.inverse import gravity_torque
-    from taupi.dynamics.inverse import inverse_dynamics
-    from taupi.dynamics.kinematics import forward_kinematics
-    from taupi.dynamics.kinematics import jacobian
-    from taupi.dynamics.kinematics import jacobian_derivative
-    from taupi.dynamics.mass_matrix import christoffel_symbols
-    from taupi.dynamics.mass_matrix import mass_matrix
-    from taupi.dynamics.mass_matrix import mass_matrix_derivative
+    from taupi.dynamics.inverse import bias_torque, gravity_torque, inverse_dynamics
+    from taupi.dynamics.kinematics import forward_kinematics, jacobian, jacobian_derivative
+    from taupi.dynamics.mass_matrix import christoffel_symbols, mass_matrix, mass_matrix_derivative
     from taupi.dynamics.operational import operational_dynamics
     from taupi.dynamics.parametric import parametric
-    from taupi.errors import TaupiError
-    from taupi.errors import TaupiWarning
+    from taupi.errors import TaupiError, TaupiWarning
+    from taupi.excitation.commands import excite_commands
+    from taupi.excitation.excite import excite
     from taupi.excitation.geometry.watched import clearance_of as clearance
-    from taupi.excitation.settings import Course
-    from taupi.excitation.settings import Goal
-    from taupi.excitation.settings import Margins
-    from taupi.excitation.settings import Search
-    from taupi.identifiability.base_parameters import BaseParameters
-    from taupi.identifiability.base_parameters import base_parameters
+    from taupi.excitation.settings import Course, Goal, Margins, Search
+    from taupi.identifiability.base_parameters import BaseParameters, base_parameters
     from taupi.identifiability.conditioning import conditioning
-    from taupi.identification.momentum_observer import momentum_observer
-    from taupi.identification.online.emitted import emit_component
-    from taupi.identification.piecewise import identify_pieces
-    from taupi.identification.results.export import write_toml
-    from taupi.identification.results.export import write_urdf
+    from taupi.identification.fleet.identify_fleet import identify_fleet
+    from taupi.identification.gains.drive_gains import identify_gains
+    from taupi.identification.identify import identify
+    from taupi.identification.model_check import check_model
+    from taupi.identification.online.component import emit_component
+    from taupi.identification.payloads.identify_body import identify_payload
+    from taupi.identification.payloads.what_has_changed import what_changed
+    from taupi.identification.piecewise import compress_log, identify_pieces
+    from taupi.identification.results.command_fit import CommandFit
+    from taupi.identification.results.export import write_toml, write_urdf
     from taupi.identification.results.fit import Fit
-    from taupi.identification.results.fit_file import load_fit
-    from taupi.identification.results.fit_file import write_fit
+    from taupi.identification.results.fit_file import load_fit, write_fit
+    from taupi.identification.results.online_model import momentum_observer
+    from taupi.identification.results.samples import samples
+    from taupi.identification.results.validation import compare, validate
     from taupi.identification.rows.preparation import Preparation
     from taupi.model.catalogue import names as catalogue
     from taupi.model.load import load
@@ -187,8 +191,7 @@ if TYPE_CHECKING:
     from taupi.model.robot import Robot
     from taupi.program.emit import emit
     from taupi.program.program import Program
-    from taupi.regressors.classical import regressor
-    from taupi.regressors.classical import slotine_li_regressor
+    from taupi.regressors.classical import regressor, slotine_li_regressor
     from taupi.regressors.elastic import elastic_regressor
     from taupi.regressors.energy import energy_regressor
     from taupi.regressors.explicit import explicit_regressor
@@ -198,34 +201,19 @@ if TYPE_CHECKING:
     from taupi.reporting.report import report
     from taupi.reporting.viewer.view import view
     from taupi.signals.checking.check import check_log
-    from taupi.signals.filtering.smoothing import Gaps
-    from taupi.signals.filtering.smoothing import Smoothing
+    from taupi.signals.checking.clean import clean_log
+    from taupi.signals.drive import Drive
+    from taupi.signals.filtering.smoothing import Gaps, Smoothing
     from taupi.signals.log import Log
-    from taupi.signals.read import write_log
-    from taupi.signals.reading import Reading
-    from taupi.signals.reading import Streaming
-    from taupi.signatures import clean_log
-    from taupi.signatures import compare
-    from taupi.signatures import compress_log
-    from taupi.signatures import excite
-    from taupi.signatures import identify
-    from taupi.signatures import identify_fleet
-    from taupi.signatures import identify_gains
-    from taupi.signatures import identify_payload
-    from taupi.signatures import prepare
-    from taupi.signatures import read_log
-    from taupi.signatures import simulate
-    from taupi.signatures import simulate_many
-    from taupi.signatures import validate
-    from taupi.signatures import what_changed
+    from taupi.signals.prepare import prepare
+    from taupi.signals.read import read_log, write_log
+    from taupi.signals.reading import Reading, Streaming
     from taupi.simulation.horizon import Horizon
     from taupi.simulation.plants.elastic_plant import ElasticPlant
     from taupi.simulation.plants.plant import Payload
     from taupi.simulation.plants.rigid_plant import RigidPlant
     from taupi.simulation.record import record
-    from taupi.simulation.references import BSpline
-    from taupi.simulation.references import MinimumJerk
-    from taupi.simulation.references import SampledMotion
-    from taupi.simulation.references import Sinusoids
+    from taupi.simulation.references import BSpline, MinimumJerk, SampledMotion, Sinusoids
     from taupi.simulation.run import Run
     from taupi.simulation.sensors import Sensors
+    from taupi.simulation.simulate import simulate, simulate_many

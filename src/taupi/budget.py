@@ -14,11 +14,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from taupi.checks import positive, whole_number
-from taupi.errors import TaupiError, shown, unknown
-from taupi.settings import Settings, takes
+from taupi.errors import TaupiError, unknown
+from taupi.settings import Settings, settle
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from typing_extensions import Unpack
 
 VARIABLE = "TAUPI_BUDGET"
 MIB = 1 << 20
@@ -88,6 +93,20 @@ class Budget(Settings):
             raise over_budget(f"{where} unpacks to {needs:.0f} MiB", "unpacked_bytes", f"{allowed:.0f} MiB at most")
 
 
+class BudgetOptions(TypedDict, total=False):
+    """The fields of `Budget` as keywords."""
+
+    text_bytes: int
+    data_bytes: int
+    log_bytes: int
+    unpacked_bytes: int
+    unpacked_ratio: int
+    nodes: int
+    columns: int
+    joints: int
+    seconds: float
+
+
 class Clock:
     """The time that one file has taken so far; `check` refuses one that takes too long."""
 
@@ -110,8 +129,17 @@ class Clock:
 def over_budget(what: str, name: str, allowed: str = "") -> TaupiError:
     """Return the error for a file that needs more than the budget allows: what it needs, and how to allow it."""
     expected = f", expected {allowed}." if allowed else "."
-    ways = f"taupi.signals.reading_budget({name}=...), or {VARIABLE}={name}=... in the environment."
-    return TaupiError(f"{what}{expected}", remedy=f"If you trust the file, allow more: {ways}")
+    return TaupiError(
+        "{what}{expected}",
+        remedy=(
+            "If you trust the file, allow more: taupi.signals.reading_budget({name}=...), or "
+            "{variable}={name}=... in the environment."
+        ),
+        what=what,
+        expected=expected,
+        name=name,
+        variable=VARIABLE,
+    )
 
 
 _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
@@ -122,12 +150,11 @@ def budget() -> Budget:
     return _CURRENT.get() or _from_environment(os.environ.get(VARIABLE, ""))
 
 
-@takes(budget=Budget)
-@contextmanager
-def reading_budget(*, budget: Budget) -> Iterator[Budget]:
+def reading_budget(*, budget: Budget | None = None, **options: Unpack[BudgetOptions]) -> AbstractContextManager[Budget]:
     """Let files that are read inside a `with` statement take more, or less, than by default.
 
-    Limits that are not given keep their defaults. For commands, and for processes that are started later, set the same limits in
+    Limits are given whole as a `budget` (`taupi.signals.Budget`), or by its fields as `options`. Those that are not given keep
+    their defaults. For commands, and for processes that are started later, set the same limits in
     the environment: TAUPI_BUDGET="unpacked_bytes=4294967296,seconds=600".
 
     >>> import taupi as tp
@@ -137,9 +164,15 @@ def reading_budget(*, budget: Budget) -> Iterator[Budget]:
     taupi.errors.TaupiError: elbow2r.toml has 2 joints or links, expected 1 at most. If you trust the file, allow more: \
 taupi.signals.reading_budget(joints=...), or TAUPI_BUDGET=joints=... in the environment.
     """
-    token = _CURRENT.set(budget)
+    (limits,) = settle(reading_budget, options, (Budget, budget))
+    return _in_force(limits)
+
+
+@contextmanager
+def _in_force(limits: Budget) -> Iterator[Budget]:
+    token = _CURRENT.set(limits)
     try:
-        yield budget
+        yield limits
     finally:
         _CURRENT.reset(token)
 
@@ -157,5 +190,7 @@ def _from_environment(text: str) -> Budget:
         try:
             values[name] = float(number) if name == "seconds" else int(number)
         except ValueError:
-            raise TaupiError(f"{VARIABLE}: {name} is {shown(number)}, expected a whole number.") from None
+            raise TaupiError(
+                "{variable}: {name} is {got!r}, expected a whole number.", variable=VARIABLE, name=name, got=number
+            ) from None
     return dataclasses.replace(Budget(), **values)

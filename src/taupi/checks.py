@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Check = Callable[[str, Any], Any]
 
 
-def is_number(value: Any) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a finite real number; True and False are not."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return False
@@ -28,7 +28,7 @@ def is_number(value: Any) -> bool:
         return False
 
 
-def positive(name: str, value: Any) -> float:
+def positive(name: str, value: object) -> float:
     """Return a finite number above 0.
 
     >>> positive("cutoff_hz", 5)
@@ -38,25 +38,27 @@ def positive(name: str, value: Any) -> float:
     taupi.errors.TaupiError: cutoff_hz is -1, expected a finite number above 0.
     """
     if not is_number(value) or not value > 0:
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a finite number above 0.")
+        raise TaupiError("{argument} is {got!r}, expected a finite number above 0.", argument=Argument(name), got=value)
     return float(value)
 
 
-def finite(name: str, value: Any) -> float:
+def finite(name: str, value: object) -> float:
     """Return a finite number."""
     if not is_number(value):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a finite number.")
+        raise TaupiError("{argument} is {got!r}, expected a finite number.", argument=Argument(name), got=value)
     return float(value)
 
 
-def not_negative(name: str, value: Any) -> float:
+def not_negative(name: str, value: object) -> float:
     """Return a finite number of at least 0."""
     if not is_number(value) or not value >= 0:
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a finite number of at least 0.")
+        raise TaupiError(
+            "{argument} is {got!r}, expected a finite number of at least 0.", argument=Argument(name), got=value
+        )
     return float(value)
 
 
-def whole_number(name: str, value: Any, least: int = 1, most: float = math.inf) -> int:
+def whole_number(name: str, value: object, least: int = 1, most: float = math.inf) -> int:
     """Return a whole number of at least `least` and at most `most`.
 
     >>> whole_number("decimate", 2.5)
@@ -68,7 +70,12 @@ def whole_number(name: str, value: Any, least: int = 1, most: float = math.inf) 
     """
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
         expected = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a whole number {expected}.")
+        raise TaupiError(
+            "{argument} is {got!r}, expected a whole number {expected}.",
+            argument=Argument(name),
+            got=value,
+            expected=expected,
+        )
     return int(value)
 
 
@@ -80,16 +87,20 @@ def affordable(count: float, most: int, what: str, *lower: str) -> None:
     taupi.errors.TaupiError: This would take 1e+12 control periods, expected at most 1e+08. Lower duration or rate.
     """
     if not count <= most:
-        arguments = [part for name in lower for part in (" or ", Argument(name))][1:]
         raise TaupiError(
-            f"This would take {count:.3g} {what}, expected at most {most:.3g}.", remedy=("Lower ", *arguments, ".")
+            "This would take {got:.3g} {what}, expected at most {most:.3g}.",
+            remedy="Lower {lower:or}.",
+            got=count,
+            what=what,
+            most=most,
+            lower=[Argument(name) for name in lower],
         )
 
 
-def truth(name: str, value: Any) -> bool:
+def truth(name: str, value: object) -> bool:
     """Return True or False."""
     if not isinstance(value, bool):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected True or False.")
+        raise TaupiError("{argument} is {got!r}, expected True or False.", argument=Argument(name), got=value)
     return value
 
 
@@ -102,13 +113,19 @@ def one_of(known: Iterable[str]) -> Check:
     """
     names = tuple(known)
 
-    def check(name: str, value: Any) -> str:
+    def check(name: str, value: object) -> str:
         if value not in names:
             import difflib  # imported only when a name is misspelt
 
             close = difflib.get_close_matches(str(value), names, n=1)
-            hint = f"Did you mean {close[0]!r}?" if close else ()
-            raise TaupiError(Argument(name), f" is {shown(value)}, expected one of {', '.join(names)}.", remedy=hint)
+            raise TaupiError(
+                "{argument} is {got!r}, expected one of {names:,}.",
+                remedy="Did you mean {close!r}?" if close else "",
+                argument=Argument(name),
+                got=value,
+                names=names,
+                close=next(iter(close), None),
+            )
         return str(value)
 
     return check
@@ -126,17 +143,19 @@ def one_or_each(check: Check) -> Check:
     (0.1, 0.0)
     """
 
-    def every(name: str, value: Any) -> Any:
+    def every(name: str, value: object) -> Any:
         if hasattr(value, "tolist"):
             value = value.tolist()
         if value in ([], ()):
-            raise TaupiError(Argument(name), f" is {shown(value)}, expected a number, or one per joint.")
+            raise TaupiError(
+                "{argument} is {got!r}, expected a number, or one per joint.", argument=Argument(name), got=value
+            )
         return tuple(check(name, item) for item in value) if isinstance(value, list | tuple) else check(name, value)
 
     return every
 
 
-def real_array(name: str, value: Any) -> np.ndarray:
+def real_array(name: str, value: object) -> np.ndarray:
     """Return an array of real numbers as float64; NaN and infinity are allowed.
 
     >>> real_array("mass", ["heavy"])
@@ -151,4 +170,6 @@ def real_array(name: str, value: Any) -> np.ndarray:
             raise TypeError
         return array.astype(float)
     except (TypeError, ValueError, OverflowError):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected an array of real numbers.") from None
+        raise TaupiError(
+            "{argument} is {got!r}, expected an array of real numbers.", argument=Argument(name), got=value
+        ) from None

@@ -11,10 +11,12 @@ __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "bound_formulas",
+    "bow_tie",
     "explicit_regressor",
     "generalised_transpose",
     "inertia_basis",
     "lagrangian_blocks",
+    "link_energies",
     "link_mass_matrices",
     "link_mass_tensors",
     "momentum",
@@ -28,6 +30,7 @@ __all__ = [
     "spatial_cross",
     "spatial_displacement",
     "spatial_dynamics",
+    "spatial_force",
     "spatial_inertia",
     "spatial_parameter_matrices",
     "spatial_regressor",
@@ -38,26 +41,28 @@ __all__ = [
 
 if TYPE_CHECKING:
     from taupi.analysis.symbolic_bounds import bound_formulas
-    from taupi.control.spatial_algebra import spatial_dynamics
-    from taupi.control.spatial_stacks import spatial_parameter_matrices
-    from taupi.control.spatial_stacks import spatial_regressor
-    from taupi.control.spatial_stacks import spatial_stacks
-    from taupi.dynamics.basis_tensors import generalised_transpose
-    from taupi.dynamics.basis_tensors import inertia_basis
-    from taupi.dynamics.basis_tensors import parameter_matrices
-    from taupi.dynamics.basis_tensors import skew
-    from taupi.dynamics.basis_tensors import skew_basis
-    from taupi.dynamics.basis_tensors import spatial_cross
-    from taupi.dynamics.basis_tensors import spatial_displacement
-    from taupi.dynamics.basis_tensors import spatial_inertia
-    from taupi.dynamics.basis_tensors import spatial_transpose
-    from taupi.dynamics.closed_form import moving_base_dynamics
-    from taupi.dynamics.closed_form import newton_euler_matrices
-    from taupi.dynamics.closed_form import newton_euler_motion
+    from taupi.control.spatial_algebra import (
+        spatial_dynamics,
+        spatial_parameter_matrices,
+        spatial_regressor,
+        spatial_stacks,
+    )
+    from taupi.dynamics.basis_tensors import (
+        bow_tie,
+        generalised_transpose,
+        inertia_basis,
+        parameter_matrices,
+        skew,
+        skew_basis,
+        spatial_cross,
+        spatial_displacement,
+        spatial_force,
+        spatial_inertia,
+        spatial_transpose,
+    )
+    from taupi.dynamics.closed_form import moving_base_dynamics, newton_euler_matrices, newton_euler_motion
     from taupi.dynamics.coriolis import velocity_gradient
+    from taupi.dynamics.energy import link_energies
     from taupi.regressors.explicit import explicit_regressor
     from taupi.regressors.lagrangian import lagrangian_blocks
-    from taupi.regressors.tensors import link_mass_matrices
-    from taupi.regressors.tensors import link_mass_tensors
-    from taupi.regressors.tensors import momentum
-    from taupi.regressors.tensors import momentum_blocks
+    from taupi.regressors.tensors import link_mass_matrices, link_mass_tensors, momentum, momentum_blocks

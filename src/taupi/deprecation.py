@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from taupi.errors import Argument, TaupiError, warn
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., object])
 
 
 def renamed(**keywords: str) -> Callable[[F], F]:
@@ -37,12 +37,16 @@ def renamed(**keywords: str) -> Callable[[F], F]:
 
 def _renaming(function: F, keywords: dict[str, str]) -> F:
     @functools.wraps(function)
-    def call(*args: Any, **named: Any) -> Any:
+    def call(*args: object, **named: object) -> Any:
         for old, new in keywords.items():
             if old in named:
                 if new in named:
-                    raise TaupiError(Argument(old), " and ", Argument(new), " are the same: give one.")
-                warn(f"{old} is now called {new}.", DeprecationWarning)
+                    raise TaupiError(
+                        "{argument} and {other_argument} are the same: give one.",
+                        argument=Argument(old),
+                        other_argument=Argument(new),
+                    )
+                warn("{old} is now called {new}.", category=DeprecationWarning, old=old, new=new)
                 named[new] = named.pop(old)
         return function(*args, **named)
 

@@ -19,9 +19,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.robustness.study import RobustnessStudy
-    from taupi.signatures import robustness
-    from taupi.signatures import simulate_many
-    from taupi.signatures import simulate_summary
-    from taupi.simulation.rollouts.ensemble import Ensemble
-    from taupi.simulation.run_summary import RunSummary
+    from taupi.robustness.study import RobustnessStudy, robustness
+    from taupi.simulation.rollouts.batch import Ensemble
+    from taupi.simulation.rollouts.results import RunSummary
+    from taupi.simulation.simulate import simulate_many, simulate_summary

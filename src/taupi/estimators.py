@@ -14,6 +14,7 @@ __getattr__, __dir__ = lazily(__name__)
 
 __all__ = [
     "Box",
+    "ClosedLoop",
     "Consistent",
     "Ellipsoid",
     "Entropic",
@@ -26,25 +27,24 @@ __all__ = [
     "Problem",
     "Ridge",
     "WeightedLeastSquares",
+    "assemble",
     "build_problem",
     "identify_shapes",
     "output_error",
 ]
 
 if TYPE_CHECKING:
+    from taupi.identification.estimators.closed_loop import ClosedLoop
     from taupi.identification.estimators.consistent import Consistent
     from taupi.identification.estimators.entropic import Entropic
     from taupi.identification.estimators.feasible import Feasible
-    from taupi.identification.estimators.friction_shapes import FrictionShapes
+    from taupi.identification.estimators.friction_shapes import FrictionShapes, identify_shapes
     from taupi.identification.estimators.huber import Huber
     from taupi.identification.estimators.ols import OrdinaryLeastSquares
-    from taupi.identification.estimators.output_error import OutputError
+    from taupi.identification.estimators.output_error import OutputError, output_error
     from taupi.identification.estimators.ridge import Ridge
     from taupi.identification.estimators.wls import WeightedLeastSquares
-    from taupi.identification.physical.link_shapes import Box
-    from taupi.identification.physical.link_shapes import Ellipsoid
-    from taupi.identification.physical.link_shapes import Hull
+    from taupi.identification.identify import build_problem
+    from taupi.identification.physical.link_bounds import Box, Ellipsoid, Hull
     from taupi.identification.problem import Problem
-    from taupi.signatures import build_problem
-    from taupi.signatures import identify_shapes
-    from taupi.signatures import output_error
+    from taupi.identification.results.assemble import assemble

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -18,12 +19,17 @@ FORCE = Argument("force", True)
 def path_of(path: str | os.PathLike[str], expected: str = "the path of a file", name: str = "path") -> Path:
     """Return a path that a user gave, as a Path; `name` is the argument's name, and `expected` says what it should be."""
     if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
-        raise TaupiError(Argument(name), f" is {shown(path)}, expected {expected}.")
+        raise TaupiError(
+            "{argument} is {got!r}, expected {expected}.", argument=Argument(name), got=path, expected=expected
+        )
     if protocol_of(path) is not None:
         address = re.sub(":/+", "://", str(path), count=1)  # a Path has one slash there
         raise TaupiError(
-            Argument(name),
-            f" is {shown(address, 200)}, expected {expected}. Only addresses of {', '.join(PROTOCOLS)} are read, and only logs.",
+            "{argument} is {got}, expected {expected}. Only addresses of {protocols:,} are read, and only logs.",
+            argument=Argument(name),
+            got=shown(address, 200),
+            expected=expected,
+            protocols=PROTOCOLS,
         )
     try:
         os.stat(path)
@@ -31,7 +37,11 @@ def path_of(path: str | os.PathLike[str], expected: str = "the path of a file", 
         pass
     except OSError as error:  # a name that no file can have, or a folder without read permission
         raise TaupiError(
-            Argument(name), f" is {shown(str(path))}, expected {expected}: {error.strerror or error}."
+            "{argument} is {got!r}, expected {expected}: {strerror}.",
+            argument=Argument(name),
+            got=str(path),
+            expected=expected,
+            strerror=error.strerror or error,
         ) from None
     return Path(path)
 
@@ -48,10 +58,43 @@ def refuse_to_overwrite(path: str | os.PathLike[str], force: bool = False) -> Pa
     """Return the path of a file that may be written; refuse a directory, and an existing file unless `force` is set."""
     file = path_of(path)
     if file.is_dir():
-        raise TaupiError(f"{file} is a directory, expected the name of a file to write.")
-    if file.exists() and not force:
-        raise TaupiError(f"{file} exists already.", remedy=("Use another name, or ", FORCE, " to overwrite it."))
+        raise TaupiError("{file} is a directory, expected the name of a file to write.", file=file)
+    if file.exists() and not force and not of_this_notebook(file):
+        raise TaupiError(
+            "{file} exists already.", remedy="Use another name, or {force} to overwrite it.", file=file, force=FORCE
+        )
     return file
+
+
+# What this process wrote, and in which state it left it: a cell of a notebook that is run again may write it again.
+_WRITTEN: dict[Path, tuple[int, int, int]] = {}
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    status = os.stat(path)
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _remember(file: Path) -> None:
+    """Note down a file that was just written, in a notebook."""
+    if _in_a_notebook():
+        with suppress(OSError):
+            _WRITTEN[file.resolve()] = _state(file)
+
+
+def of_this_notebook(file: Path) -> bool:
+    """Return whether a notebook that is running wrote a file, and nobody has changed it since."""
+    if not _in_a_notebook():
+        return False
+    with suppress(OSError):
+        return _WRITTEN.get(file.resolve()) == _state(file)
+    return False
+
+
+def _in_a_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    return hasattr(getattr(ipython, "get_ipython", lambda: None)(), "kernel")
 
 
 def write_text(path: str | os.PathLike[str], text: str, force: bool = False) -> None:
@@ -63,27 +106,37 @@ def write_file(path: str | os.PathLike[str], fill: Callable[[BinaryIO], object],
     """Write a file, completely or not at all: `fill` writes to a temporary file beside it, which is then renamed."""
     file = refuse_to_overwrite(path, force)
     try:
+        file = file.resolve()  # a link stays a link to what is written
         with _staged(file, folder=False) as temporary:
             with temporary.open("wb") as stream:
                 fill(stream)
             os.chmod(temporary, _mode(file))
             os.replace(temporary, file)
+        _remember(file)
     except OSError as error:
-        raise TaupiError(f"{file} cannot be written: {error.strerror}.") from None
+        raise TaupiError("{file} cannot be written: {strerror}.", file=file, strerror=error.strerror) from None
 
 
 def write_texts(texts: Mapping[Path, str]) -> None:
-    """Write several text files, replacing existing ones: all are written to temporary files before the first is renamed."""
+    """Write several text files, replacing existing ones: all are written to temporary files before the first is renamed.
+
+    Their folders are made if they do not exist, and removed if nothing is written.
+    """
     try:
         with ExitStack() as stack:
-            staged = {file: stack.enter_context(_staged(file, folder=False)) for file in texts}
+            stack.enter_context(_made_folders({file.parent for file in texts}))
+            real = {file.resolve(): text for file, text in texts.items()}
+            staged = {file: stack.enter_context(_staged(file, folder=False)) for file in real}
             for file, temporary in staged.items():
-                temporary.write_bytes(texts[file].encode("utf-8", "replace"))
+                temporary.write_bytes(real[file].encode("utf-8", "replace"))
                 os.chmod(temporary, _mode(file))
             for file, temporary in staged.items():
                 os.replace(temporary, file)
+                _remember(file)
     except OSError as error:
-        raise TaupiError(f"{next(iter(texts)).parent} cannot be written: {error.strerror}.") from None
+        raise TaupiError(
+            "{parent} cannot be written: {strerror}.", parent=next(iter(texts)).parent, strerror=error.strerror
+        ) from None
 
 
 def write_private(file: Path, data: bytes) -> None:
@@ -99,16 +152,21 @@ def refuse_to_replace(folder: str | os.PathLike[str], names: Iterable[str], forc
     path = path_of(folder, "the path of a directory")
     real = path.resolve()
     if real.exists() and not real.is_dir():
-        raise TaupiError(f"{path} is a file, expected the name of a directory to write in.")
+        raise TaupiError("{path} is a file, expected the name of a directory to write in.", path=path)
     if Path.cwd().is_relative_to(real) or real.is_mount():
         raise TaupiError(
-            f"{path} cannot be replaced, because it is or contains the current directory, or is a mount point.",
+            "{path} cannot be replaced, because it is or contains the current directory, or is a mount point.",
             remedy="Name a directory of its own, such as out/.",
+            path=path,
         )
-    existing = [name for name in names if (real / name).exists()]
+    existing = [name for name in names if (real / name).exists() and not of_this_notebook(real / name)]
     if existing and not force:
         raise TaupiError(
-            f"{path} holds {', '.join(existing)} already.", remedy=("Use another name, or ", FORCE, " to overwrite.")
+            "{path} holds {existing:,} already.",
+            remedy="Use another name, or {force} to overwrite.",
+            path=path,
+            existing=existing,
+            force=FORCE,
         )
     return real
 
@@ -124,18 +182,41 @@ def write_folder(
     """
     real = refuse_to_replace(folder, (), force)
     try:
-        real.parent.mkdir(parents=True, exist_ok=True)
-        with _staged(real, folder=True) as staged:  # at the end it holds the old files, or unfinished new ones
+        with (
+            _made_folders({real.parent}),
+            _staged(real, folder=True) as staged,
+        ):  # at the end it holds the old files, or unfinished new ones
             fill(staged)
             refuse_to_replace(folder, sorted({*own, *(p.name for p in staged.iterdir())}), force)
             os.chmod(staged, 0o777 & ~_mask() if not real.exists() else real.stat().st_mode & 0o777)
-            if not real.exists():
+            names = [p.name for p in staged.iterdir()]
+            if real.exists():
+                _keep_others(real, staged, set(own))
+                _exchange(staged, real)
+            else:
                 os.rename(staged, real)
-                return
-            _keep_others(real, staged, set(own))
-            _exchange(staged, real)
+            for name in names:
+                _remember(real / name)
     except OSError as error:
-        raise TaupiError(f"{folder} cannot be written: {error.strerror}.") from None
+        raise TaupiError("{folder} cannot be written: {strerror}.", folder=folder, strerror=error.strerror) from None
+
+
+@contextmanager
+def _made_folders(folders: Iterable[Path]) -> Iterator[None]:
+    """Make folders that do not exist, and those that they are in; if what follows fails, remove them again."""
+    made: list[Path] = []
+    try:
+        for folder in folders:
+            missing = [p for p in (folder, *folder.parents) if not p.exists()]
+            for path in reversed(missing):
+                path.mkdir(exist_ok=True)
+                made.append(path)
+        yield
+    except BaseException:
+        for path in reversed(made):
+            with suppress(OSError):  # somebody has put something there
+                path.rmdir()
+        raise
 
 
 # Staging: what is not complete has a name of its own, which only a process that is still alive holds locked ----------------

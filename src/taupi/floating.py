@@ -27,16 +27,15 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.dynamics.base_conventions import BaseConvention
-    from taupi.dynamics.base_conventions import bases
-    from taupi.dynamics.base_conventions import from_base
-    from taupi.dynamics.base_conventions import to_base
+    from taupi.dynamics.base_conventions import BaseConvention, bases, from_base, to_base
     from taupi.dynamics.chain import neutral
     from taupi.dynamics.contacts import contact_jacobian
-    from taupi.dynamics.momentum import centre_of_mass
-    from taupi.dynamics.momentum import centroidal_momentum
-    from taupi.dynamics.momentum import centroidal_momentum_matrix
-    from taupi.dynamics.momentum import generalised_momentum
+    from taupi.dynamics.momentum import (
+        centre_of_mass,
+        centroidal_momentum,
+        centroidal_momentum_matrix,
+        generalised_momentum,
+    )
     from taupi.identification.floating.state_logs import log_from_states
     from taupi.regressors.classical import momentum_regressor
     from taupi.signals.base_motion import BaseMotion

@@ -42,10 +42,10 @@ def regular_file(path: Paths, expected: str, folder: bool = False, missing: str 
             return file
         with open_regular(file, expected, missing) as stream:
             if os.fstat(stream.fileno()).st_size == 0:
-                raise TaupiError(f"{printable(file.name)} is empty, expected {expected}.")
+                raise TaupiError("{file} is empty, expected {expected}.", file=printable(file.name), expected=expected)
             return file
     except OSError as error:
-        raise TaupiError(f"{printable(file)} cannot be read: {error.strerror}.") from None
+        raise TaupiError("{file} cannot be read: {strerror}.", file=printable(file), strerror=error.strerror) from None
 
 
 def read_bytes(path: Paths, expected: str, limit: int | None = None, missing: str = "") -> bytes:
@@ -56,7 +56,7 @@ def read_bytes(path: Paths, expected: str, limit: int | None = None, missing: st
         with open_regular(file, expected, missing) as stream:
             data = stream.read(min(most, os.fstat(stream.fileno()).st_size) + 1)
     except OSError as error:
-        raise TaupiError(f"{printable(file)} cannot be read: {error.strerror}.") from None
+        raise TaupiError("{file} cannot be read: {strerror}.", file=printable(file), strerror=error.strerror) from None
     if len(data) > most:
         name = "data_bytes" if most == budget().data_bytes else "text_bytes"
         raise over_budget(f"{printable(file.name)} is larger than {most / MIB:.0f} MiB, too large for {expected}", name)
@@ -68,25 +68,27 @@ def read_text(path: Paths, expected: str, limit: int | None = None, missing: str
     data = read_bytes(path, expected, limit, missing)
     where = printable(Path(path).name)
     if not data.strip():
-        raise TaupiError(f"{where} is empty, expected {expected}.")
+        raise TaupiError("{where} is empty, expected {expected}.", where=where, expected=expected)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise TaupiError(f"{where} is not UTF-8 text (byte {error.start}). Save it as UTF-8.") from None
+        raise TaupiError(
+            "{where} is not UTF-8 text (byte {start}). Save it as UTF-8.", where=where, start=error.start
+        ) from None
 
 
 def open_regular(file: Path, expected: str, missing: str = "") -> BinaryIO:
     """Return a regular file, opened without waiting: opening a pipe would wait for a writer, reading a device never ends."""
     if file.is_dir():
-        raise TaupiError(f"{printable(file)} is a directory, expected {expected}.")
+        raise TaupiError("{file} is a directory, expected {expected}.", file=printable(file), expected=expected)
     try:
         handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except FileNotFoundError:
         hint = missing or f"Check the path; the current folder is {Path.cwd().name!r}."
-        raise TaupiError(f"No file {printable(file)!r}. {hint}") from None
+        raise TaupiError("No file '{file}'. {hint}", file=printable(file), hint=hint) from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise TaupiError(f"{printable(file)} is not a regular file, expected {expected}.")
+        raise TaupiError("{file} is not a regular file, expected {expected}.", file=printable(file), expected=expected)
     return os.fdopen(handle, "rb")
 
 
@@ -114,19 +116,26 @@ def parse_json(data: str | bytes, where: str, expected: str) -> Any:
             for string in _strings(value):
                 string.encode("utf-8")
     except json.JSONDecodeError as error:
-        raise TaupiError(f"{where} is not JSON, line {error.lineno}: expected {expected}.") from None
+        raise TaupiError(
+            "{where} is not JSON, line {lineno}: expected {expected}.",
+            where=where,
+            lineno=error.lineno,
+            expected=expected,
+        ) from None
     except UnicodeError:
-        raise TaupiError(f"{where} is not UTF-8 text: expected {expected}.") from None
+        raise TaupiError("{where} is not UTF-8 text: expected {expected}.", where=where, expected=expected) from None
     except RecursionError:
-        raise TaupiError(f"{where} is nested too deeply: expected {expected}.") from None
+        raise TaupiError("{where} is nested too deeply: expected {expected}.", where=where, expected=expected) from None
     except ValueError:  # more digits than Python turns into a number
         raise TaupiError(
-            f"{where} is not JSON, it holds a number of thousands of digits: expected {expected}."
+            "{where} is not JSON, it holds a number of thousands of digits: expected {expected}.",
+            where=where,
+            expected=expected,
         ) from None
     return value
 
 
-def _deeper(value: Any, most: int) -> bool:
+def _deeper(value: object, most: int) -> bool:
     """Return whether lists and tables are nested more than `most` levels deep."""
     level = [value] if isinstance(value, dict | list) else []
     for _ in range(most + 1):
@@ -141,7 +150,7 @@ def _deeper(value: Any, most: int) -> bool:
     return True
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: object) -> Iterator[str]:
     pending = [value]
     while pending:
         item = pending.pop()
@@ -153,19 +162,21 @@ def _strings(value: Any) -> Iterator[str]:
             pending += item
 
 
-def parse_toml(text: str, where: str, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:
+def parse_toml(text: str, where: str, parse_float: Callable[[str], Any] = float) -> dict[str, object]:
     """Return what a TOML text holds; keys with many dots, deep nesting and too many values are refused before parsing."""
     tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     _check_toml(text, where)
     try:
-        data: dict[str, Any] = tomllib.loads(text.removeprefix("\ufeff"), parse_float=parse_float)
+        data: dict[str, object] = tomllib.loads(text.removeprefix("\ufeff"), parse_float=parse_float)
     except RecursionError:
-        raise TaupiError(f"{where} nests too deeply for a description.") from None
+        raise TaupiError("{where} nests too deeply for a description.", where=where) from None
     except (
         ValueError,
         AttributeError,
     ) as error:  # the parser's own, integers of thousands of digits, and dotted numbers
-        raise TaupiError(f"{where} is not valid TOML: {str(error)[:200].rstrip('.')}.") from None
+        raise TaupiError(
+            "{where} is not valid TOML: {error}.", where=where, error=str(error)[:200].rstrip(".")
+        ) from None
     return data
 
 
@@ -179,12 +190,16 @@ def _check_toml(text: str, where: str) -> None:
         if kind == "dot":
             dots += 1
             if dots > _DEEPEST_KEY:
-                raise TaupiError(f"{where} has a key with more than {_DEEPEST_KEY} dots: no description has that.")
+                raise TaupiError(
+                    "{where} has a key with more than {deepest_key} dots: no description has that.",
+                    where=where,
+                    deepest_key=_DEEPEST_KEY,
+                )
         elif kind in ("other", "line", "open", "close", "long"):
             dots = 0
             depth += (kind == "open") - (kind == "close")
             if depth > 4 * _DEEPEST_KEY:
-                raise TaupiError(f"{where} nests too deeply for a description.")
+                raise TaupiError("{where} nests too deeply for a description.", where=where)
         elif kind in ("bare", "quoted"):
             values += 1
             if values > most:

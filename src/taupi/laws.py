@@ -10,10 +10,16 @@ __getattr__, __dir__ = lazily(__name__)
 # isort: off
 
 __all__ = [
+    "AdaptiveLaw",
+    "Claim",
     "CompositeAdaptation",
     "ComputedTorque",
+    "Damped",
     "DeadZone",
+    "DrivenPlant",
     "ElasticPDGravity",
+    "FixedLaw",
+    "Law",
     "LawState",
     "NaturalAdaptation",
     "NiemeyerSlotine",
@@ -21,20 +27,27 @@ __all__ = [
     "PDGravity",
     "Projection",
     "SigmaModification",
+    "Signals",
     "SlotineLi",
     "Trial",
+    "Truth",
     "Walker",
     "check_lyapunov",
     "convergence_rate",
     "emit_controller",
+    "law_class",
     "lyapunov",
     "reference_motion",
+    "times",
 ]
 
 if TYPE_CHECKING:
+    from taupi.control.adaptive_law import AdaptiveLaw, Damped, DeadZone, Projection, SigmaModification
     from taupi.control.emitted_controller import emit_controller
-    from taupi.control.law import LawState
+    from taupi.control.gains import times
+    from taupi.control.law import Claim, FixedLaw, Law, LawState, Signals, Truth
     from taupi.control.law_trial import Trial
+    from taupi.control.laws import law_class
     from taupi.control.laws.composite_adaptation import CompositeAdaptation
     from taupi.control.laws.computed_torque import ComputedTorque
     from taupi.control.laws.elastic_pd_gravity import ElasticPDGravity
@@ -44,10 +57,6 @@ if TYPE_CHECKING:
     from taupi.control.laws.pd_gravity import PDGravity
     from taupi.control.laws.slotine_li import SlotineLi
     from taupi.control.laws.walker import Walker
-    from taupi.control.lyapunov import check_lyapunov
-    from taupi.control.lyapunov import convergence_rate
-    from taupi.control.lyapunov import lyapunov
-    from taupi.control.modifications import DeadZone
-    from taupi.control.modifications import Projection
-    from taupi.control.modifications import SigmaModification
+    from taupi.control.lyapunov import check_lyapunov, convergence_rate, lyapunov
     from taupi.regressors.classical import reference_motion
+    from taupi.simulation.plants.driven_plant import DrivenPlant

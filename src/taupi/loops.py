@@ -19,9 +19,6 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.dynamics.loops import loop_error
-    from taupi.dynamics.loops import loop_jacobian
-    from taupi.dynamics.loops import loop_jacobian_derivative
+    from taupi.dynamics.loops import loop_error, loop_jacobian, loop_jacobian_derivative
     from taupi.model.robot_parts import Loop
-    from taupi.regressors.closed_loops import ClosedLoops
-    from taupi.regressors.closed_loops import numerical_rank
+    from taupi.regressors.closed_loops import ClosedLoops, numerical_rank

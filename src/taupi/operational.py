@@ -23,13 +23,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.analysis.ellipses import mass_ellipses
-    from taupi.analysis.singularity import singularity
+    from taupi.analysis.task_space import mass_ellipses, singularity
     from taupi.control.laws.operational_slotine_li import OperationalSlotineLi
     from taupi.dynamics.kinematics import task_coordinates
-    from taupi.dynamics.operational import operational_dynamics as dynamics
-    from taupi.dynamics.operational import operational_force as force
-    from taupi.dynamics.operational import operational_mass as mass
-    from taupi.papers.aldana.regressor import planar_3r_regressor
+    from taupi.dynamics.operational import (
+        operational_dynamics as dynamics,
+        operational_force as force,
+        operational_mass as mass,
+    )
+    from taupi.papers.aldana.model import planar_3r_regressor
     from taupi.regressors.operational import operational_regressor as regressor
-    from taupi.simulation.task_motion import TaskMotion
+    from taupi.simulation.references import TaskMotion

@@ -47,6 +47,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identifiability.conditioning": "conditioning",
         # Logs.
         "taupi.signals.log": "Log",
+        "taupi.signals.drive": "Drive",
         "taupi.signals.read": "read_log, write_log",
         "taupi.signals.checking.check": "check_log",
         "taupi.signals.checking.clean": "clean_log",
@@ -58,17 +59,21 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.rows.preparation": "Preparation",
         "taupi.signals.filtering.smoothing": "Gaps, Smoothing",
         "taupi.signals.reading": "Reading, Streaming",
+        "taupi.identification.results.command_fit": "CommandFit",
         "taupi.identification.results.fit": "Fit",
         "taupi.identification.results.fit_file": "load_fit, write_fit",
         "taupi.identification.results.validation": "validate, compare",
         "taupi.identification.results.export": "write_urdf, write_toml",
-        "taupi.identification.momentum_observer": "momentum_observer",
-        "taupi.identification.online.emitted": "emit_component",
+        "taupi.identification.results.online_model": "momentum_observer",
+        "taupi.identification.online.component": "emit_component",
         "taupi.identification.payloads.identify_body": "identify_payload",
         "taupi.identification.gains.drive_gains": "identify_gains",
         "taupi.identification.payloads.what_has_changed": "what_changed",
+        "taupi.identification.model_check": "check_model",
         # Ways into other tools.
         "taupi.bridges.mujoco.write": "write_mjcf",
+        "taupi.bridges.export": "export",
+        "taupi.identification.results.samples": "samples",
         # Pictures and reports.
         "taupi.reporting.figures": "plot",
         "taupi.reporting.report": "report",
@@ -85,6 +90,7 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.simulation.record": "record",
         # Exciting motions.
         "taupi.excitation.excite": "excite",
+        "taupi.excitation.commands": "excite_commands",
         "taupi.excitation.settings": "Course, Goal, Margins, Search",
         "taupi.excitation.geometry.watched": "clearance_of as clearance",
         # Control.
@@ -110,14 +116,17 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.dynamics.terms.stribeck_fall": "StribeckFall",
         "taupi.dynamics.terms.along": "Along",
         "taupi.dynamics.terms.elastic": "Damping, LinkSide",
+        "taupi.dynamics.terms.term": "Modulated, Term, register",
     },
     "elastic": {
         "taupi.dynamics.elastic": "elastic_inverse_dynamics as inverse_dynamics, elastic_mass_matrix as mass_matrix, "
         "elastic_coriolis_matrix as coriolis_matrix, elastic_gravity_torque as gravity_torque, "
-        "elastic_stiffness_matrix as stiffness_matrix",
+        "elastic_stiffness_matrix as stiffness_matrix, elastic_mass_matrix_parts as mass_matrix_parts, "
+        "elastic_coriolis_parts as coriolis_parts, elastic_gravity_parts as gravity_parts",
         "taupi.dynamics.elastic_forward": "elastic_forward_dynamics as forward_dynamics",
-        "taupi.regressors.elastic": "elastic_regressor as regressor, elastic_regressor_parts as regressor_parts",
-        "taupi.model.motors": "with_motors",
+        "taupi.regressors.elastic": "elastic_regressor as regressor, elastic_regressor_parts as regressor_parts, "
+        "elastic_rate_regressors as rate_regressors",
+        "taupi.model.payload": "with_motors",
         "taupi.simulation.plants.elastic_plant": "ElasticPlant",
         "taupi.control.laws.elastic_pd_gravity": "ElasticPDGravity",
     },
@@ -125,10 +134,9 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.dynamics.kinematics": "task_coordinates",
         "taupi.dynamics.operational": "operational_dynamics as dynamics, operational_force as force, operational_mass as mass",
         "taupi.regressors.operational": "operational_regressor as regressor",
-        "taupi.papers.aldana.regressor": "planar_3r_regressor",
-        "taupi.simulation.task_motion": "TaskMotion",
-        "taupi.analysis.ellipses": "mass_ellipses",
-        "taupi.analysis.singularity": "singularity",
+        "taupi.papers.aldana.model": "planar_3r_regressor",
+        "taupi.simulation.references": "TaskMotion",
+        "taupi.analysis.task_space": "mass_ellipses, singularity",
         "taupi.control.laws.operational_slotine_li": "OperationalSlotineLi",
     },
     "floating": {
@@ -149,27 +157,31 @@ PUBLIC: dict[str, dict[str, str]] = {
     "closed_form": {
         "taupi.dynamics.closed_form": "newton_euler_matrices, newton_euler_motion, moving_base_dynamics",
         "taupi.dynamics.coriolis": "velocity_gradient",
-        "taupi.dynamics.basis_tensors": "inertia_basis, skew_basis, generalised_transpose, skew, spatial_cross, "
-        "spatial_transpose, spatial_displacement, spatial_inertia, parameter_matrices",
+        "taupi.dynamics.basis_tensors": "inertia_basis, skew_basis, generalised_transpose, skew, bow_tie, spatial_cross, "
+        "spatial_transpose, spatial_displacement, spatial_inertia, spatial_force, parameter_matrices",
+        "taupi.dynamics.energy": "link_energies",
         "taupi.analysis.symbolic_bounds": "bound_formulas",
         "taupi.regressors.tensors": "momentum, momentum_blocks, link_mass_matrices, link_mass_tensors",
-        "taupi.control.spatial_algebra": "spatial_dynamics",
-        "taupi.control.spatial_stacks": "spatial_stacks, spatial_regressor, spatial_parameter_matrices",
+        "taupi.control.spatial_algebra": (
+            "spatial_dynamics, spatial_stacks, spatial_regressor, spatial_parameter_matrices"
+        ),
         "taupi.regressors.explicit": "explicit_regressor",
         "taupi.regressors.lagrangian": "lagrangian_blocks",
     },
     "program": {
         "taupi.program.program": "Program, trace",
-        "taupi.program.port": "Port",
-        "taupi.program.constants": "Constants",
+        "taupi.program.ports": "Constants, Port",
         "taupi.program.accumulator": "Accumulator",
+        "taupi.program.batch_results": "release_memory",
     },
     "signals": {
         "taupi.signals.log": "Log",
         "taupi.signals.read": "read_log, write_log, log_blocks",
+        "taupi.signals.formats": "read_table",
+        "taupi.signals.mapping.tables": "Table",
         "taupi.signals.checking.check": "check_log",
         "taupi.signals.checking.clean": "clean_log",
-        "taupi.signals.suggestion": "suggest_mapping",
+        "taupi.signals.suggestion": "suggest_mapping, mapping_text, Suggestion, SuggestedColumn",
         "taupi.signals.prepare": "prepare_blocks",
         "taupi.signals.filtering.filters": "butterworth, parallel_filter, choose_cutoff",
         "taupi.signals.filtering.periodic": "find_period, average_periods",
@@ -184,13 +196,16 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.identification.estimators.entropic": "Entropic",
         "taupi.identification.estimators.consistent": "Consistent",
         "taupi.identification.estimators.feasible": "Feasible",
+        "taupi.identification.estimators.closed_loop": "ClosedLoop",
         "taupi.identification.estimators.output_error": "OutputError, output_error",
         "taupi.identification.estimators.friction_shapes": "FrictionShapes, identify_shapes",
-        "taupi.identification.physical.link_shapes": "Box, Ellipsoid, Hull",
+        "taupi.identification.physical.link_bounds": "Box, Ellipsoid, Hull",
         "taupi.identification.identify": "build_problem",
         "taupi.identification.problem": "Problem",
+        "taupi.identification.results.assemble": "assemble",
     },
     "laws": {
+        "taupi.simulation.plants.driven_plant": "DrivenPlant",
         "taupi.control.laws.slotine_li": "SlotineLi",
         "taupi.control.laws.niemeyer_slotine": "NiemeyerSlotine",
         "taupi.control.laws.walker": "Walker",
@@ -200,8 +215,10 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.control.laws.computed_torque": "ComputedTorque",
         "taupi.control.laws.pd_gravity": "PDGravity",
         "taupi.control.laws.elastic_pd_gravity": "ElasticPDGravity",
-        "taupi.control.modifications": "DeadZone, Projection, SigmaModification",
-        "taupi.control.law": "LawState",
+        "taupi.control.adaptive_law": "AdaptiveLaw, Damped, DeadZone, Projection, SigmaModification",
+        "taupi.control.law": "Claim, FixedLaw, Law, LawState, Signals, Truth",
+        "taupi.control.laws": "law_class",
+        "taupi.control.gains": "times",
         "taupi.control.law_trial": "Trial",
         "taupi.control.lyapunov": "lyapunov, check_lyapunov, convergence_rate",
         "taupi.control.emitted_controller": "emit_controller",
@@ -209,8 +226,8 @@ PUBLIC: dict[str, dict[str, str]] = {
     },
     "ensembles": {
         "taupi.simulation.simulate": "simulate_many, simulate_summary",
-        "taupi.simulation.rollouts.ensemble": "Ensemble",
-        "taupi.simulation.run_summary": "RunSummary",
+        "taupi.simulation.rollouts.batch": "Ensemble",
+        "taupi.simulation.rollouts.results": "RunSummary",
         "taupi.robustness.study": "robustness, RobustnessStudy",
     },
     "bridges": {
@@ -220,7 +237,13 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.bridges.drake": "to_drake",
         "taupi.bridges.rtb": "to_rtb",
         "taupi.bridges.ros2.emit_ros2": "emit_ros2",
-        "taupi.bridges.compare": "compare_with, check_mjcf",
+        "taupi.bridges.export": "Export",
+        "taupi.bridges.makers": "payload_text, PayloadText",
+        "taupi.bridges.samples_file": "sample_arrays, write_samples",
+        "taupi.bridges.targets.passport": "JointDrive, Loss, Passport",
+        "taupi.bridges.targets.target": "Place, Target, register as register_target",
+        "taupi.bridges.compare": "compare_with, check_export, check_mjcf",
+        "taupi.bridges.driven_check": "DrivenComparison",
         "taupi.identification.results.other_models": "ModelComparison",
         "taupi.bridges.fmi.unit": "emit_fmu",
         "taupi.bridges.jax_function": "JaxFunction",
@@ -234,30 +257,33 @@ PUBLIC: dict[str, dict[str, str]] = {
         "taupi.reporting.viewer.view": "View",
         "taupi.model.parameters": "Parameters, ParameterLayout",
         "taupi.analysis.bound_results": "Bound, Bounds",
-        "taupi.analysis.ellipses": "MassEllipses",
+        "taupi.analysis.task_space": "MassEllipses",
         "taupi.identifiability.base_parameters": "BaseParameters",
         "taupi.identifiability.conditioning": "Conditioning",
         "taupi.signals.checking.check": "LogReport, Finding",
         "taupi.identification.results.fit": "Fit",
+        "taupi.identification.results.command_fit": "Alias, CommandFit, CommandValidation, HeldOut, JointPositions",
         "taupi.identification.results.validation": "Validation, Comparison",
         "taupi.identification.fleet.drift": "Drift",
         "taupi.identification.fleet.fleet_fit": "Fleet, Outlier",
         "taupi.identification.fleet.population": "ParameterSpread",
-        "taupi.identification.results.error_measures": "normalised_mean_error, relative_errors",
-        "taupi.identification.results.tracking": "Tracking",
+        "taupi.identification.results.uncertainty": "normalised_mean_error, relative_errors",
+        "taupi.identification.results.online_model": "Tracking",
+        "taupi.identification.results.samples": "Samples",
+        "taupi.identification.model_check": "ModelCheck, CheckedParameter",
         "taupi.identification.online.contacts": "Contact",
         "taupi.identification.online.thresholds": "Thresholds",
         "taupi.identification.payloads.payload_estimate": "PayloadEstimate, PayloadErrors",
-        "taupi.identification.payloads.change_list": "Change, ChangeList",
+        "taupi.identification.payloads.what_has_changed": "Change, ChangeList",
         "taupi.identification.gains.gain_estimate": "GainEstimate",
         "taupi.identification.estimators.friction_shapes": "ShapedFit",
         "taupi.simulation.run": "Run, RunBatch",
-        "taupi.simulation.run_summary": "RunSummary",
+        "taupi.simulation.rollouts.results": "RunSummary",
         "taupi.excitation.excitation": "Excitation",
+        "taupi.excitation.commands": "CommandPlan",
         "taupi.excitation.limits.certificates": "Certificate",
         "taupi.model.capsule": "Capsule",
-        "taupi.excitation.geometry.clearance": "Clearance",
-        "taupi.excitation.geometry.certificate": "ClearanceCertificate",
+        "taupi.excitation.geometry.clearance": "Clearance, ClearanceCertificate",
         "taupi.control.law_trial": "Trial",
         "taupi.control.lyapunov": "LyapunovRecord",
         "taupi.papers.study": "Reproduction",
@@ -324,19 +350,6 @@ def public_address(kind: type) -> str:
     ('taupi.signals.Budget', 'taupi.budget.Clock')
     """
     return _addresses().get((kind.__module__, kind.__qualname__), f"{kind.__module__}.{kind.__qualname__}")
-
-
-def handed_on(namespace: str, name: str) -> Any:
-    """Return a public name of another room, for a method that is one line: `fit.to_pinocchio(model)` is a bridge's function.
-
-    Rooms import downwards. If an object of a lower room offers a method that a higher room implements, the function is looked up
-    in the table of public names when the method is called.
-
-    >>> handed_on("elastic", "mass_matrix").__name__
-    'elastic_mass_matrix'
-    """
-    module, attribute = homes(namespace)[name]
-    return getattr(import_module(module), attribute)
 
 
 def lazily(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:

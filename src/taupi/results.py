@@ -10,6 +10,7 @@ __getattr__, __dir__ = lazily(__name__)
 # isort: off
 
 __all__ = [
+    "Alias",
     "BaseParameters",
     "Bound",
     "Bounds",
@@ -17,8 +18,12 @@ __all__ = [
     "Certificate",
     "Change",
     "ChangeList",
+    "CheckedParameter",
     "Clearance",
     "ClearanceCertificate",
+    "CommandFit",
+    "CommandPlan",
+    "CommandValidation",
     "Comparison",
     "Conditioning",
     "Contact",
@@ -28,9 +33,12 @@ __all__ = [
     "Fit",
     "Fleet",
     "GainEstimate",
+    "HeldOut",
+    "JointPositions",
     "LogReport",
     "LyapunovRecord",
     "MassEllipses",
+    "ModelCheck",
     "Outlier",
     "ParameterLayout",
     "ParameterSpread",
@@ -41,6 +49,7 @@ __all__ = [
     "Run",
     "RunBatch",
     "RunSummary",
+    "Samples",
     "ShapedFit",
     "Thresholds",
     "Tracking",
@@ -52,42 +61,36 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.analysis.bound_results import Bound
-    from taupi.analysis.bound_results import Bounds
-    from taupi.analysis.ellipses import MassEllipses
+    from taupi.analysis.bound_results import Bound, Bounds
+    from taupi.analysis.task_space import MassEllipses
     from taupi.control.law_trial import Trial
     from taupi.control.lyapunov import LyapunovRecord
+    from taupi.excitation.commands import CommandPlan
     from taupi.excitation.excitation import Excitation
-    from taupi.excitation.geometry.certificate import ClearanceCertificate
-    from taupi.excitation.geometry.clearance import Clearance
+    from taupi.excitation.geometry.clearance import Clearance, ClearanceCertificate
     from taupi.excitation.limits.certificates import Certificate
     from taupi.identifiability.base_parameters import BaseParameters
     from taupi.identifiability.conditioning import Conditioning
     from taupi.identification.estimators.friction_shapes import ShapedFit
     from taupi.identification.fleet.drift import Drift
-    from taupi.identification.fleet.fleet_fit import Fleet
-    from taupi.identification.fleet.fleet_fit import Outlier
+    from taupi.identification.fleet.fleet_fit import Fleet, Outlier
     from taupi.identification.fleet.population import ParameterSpread
     from taupi.identification.gains.gain_estimate import GainEstimate
+    from taupi.identification.model_check import CheckedParameter, ModelCheck
     from taupi.identification.online.contacts import Contact
     from taupi.identification.online.thresholds import Thresholds
-    from taupi.identification.payloads.change_list import Change
-    from taupi.identification.payloads.change_list import ChangeList
-    from taupi.identification.payloads.payload_estimate import PayloadErrors
-    from taupi.identification.payloads.payload_estimate import PayloadEstimate
-    from taupi.identification.results.error_measures import normalised_mean_error
-    from taupi.identification.results.error_measures import relative_errors
+    from taupi.identification.payloads.payload_estimate import PayloadErrors, PayloadEstimate
+    from taupi.identification.payloads.what_has_changed import Change, ChangeList
+    from taupi.identification.results.command_fit import Alias, CommandFit, CommandValidation, HeldOut, JointPositions
     from taupi.identification.results.fit import Fit
-    from taupi.identification.results.tracking import Tracking
-    from taupi.identification.results.validation import Comparison
-    from taupi.identification.results.validation import Validation
+    from taupi.identification.results.online_model import Tracking
+    from taupi.identification.results.samples import Samples
+    from taupi.identification.results.uncertainty import normalised_mean_error, relative_errors
+    from taupi.identification.results.validation import Comparison, Validation
     from taupi.model.capsule import Capsule
-    from taupi.model.parameters import ParameterLayout
-    from taupi.model.parameters import Parameters
+    from taupi.model.parameters import ParameterLayout, Parameters
     from taupi.papers.study import Reproduction
     from taupi.reporting.viewer.view import View
-    from taupi.signals.checking.check import Finding
-    from taupi.signals.checking.check import LogReport
-    from taupi.simulation.run import Run
-    from taupi.simulation.run import RunBatch
-    from taupi.simulation.run_summary import RunSummary
+    from taupi.signals.checking.check import Finding, LogReport
+    from taupi.simulation.rollouts.results import RunSummary
+    from taupi.simulation.run import Run, RunBatch

@@ -1,26 +1,29 @@
 """Settings: declared, documented and checked once, for Python, for the command line and for what is saved.
 
 A subject, such as the preparation of logs, is a frozen dataclass that derives from `Settings`. Its docstring describes each
-field under "Attributes:", `checks` names how each is checked. Functions take a subject whole, or its fields as keywords of
-their own (`takes`); the command line makes an option of each field.
+field under "Attributes:", `checks` names how each is checked. Beside the class stands a TypedDict with the same keys, from which
+type checkers and editors know the keywords of functions: these take a subject whole, or its fields by
+`**options: Unpack[...]`, and `settle` makes one object of either. The command line makes an option of each field.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar, overload
 
 from taupi.checks import Check
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.public_names import public_address
 
-T = TypeVar("T")
 S = TypeVar("S", bound="Settings")
+A = TypeVar("A", bound="Settings")
+B = TypeVar("B", bound="Settings")
+C = TypeVar("C", bound="Settings")
+D = TypeVar("D", bound="Settings")
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Settings:
     """
 
     checks: ClassVar[Mapping[str, Check]] = {}
+    parameter: ClassVar[str] = ""  # of functions that take the settings whole; by default the name of the class
 
     def __post_init__(self) -> None:
         for name, check in self.checks.items():
@@ -62,14 +66,14 @@ class Settings:
     @classmethod
     def describe(cls, name: str) -> str:
         """Return what the docstring says about the field `name`, on one line."""
-        return described_fields(cls)[name]
+        return described_fields(cls).get(name, "")  # python -OO drops docstrings
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the settings as plain data."""
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_dict(cls: type[S], data: Mapping[str, Any]) -> S:
+    def from_dict(cls: type[S], data: Mapping[str, object]) -> S:
         """Return the settings in the `data` that `to_dict` returned; lists, as in JSON, become tuples again."""
         for name in data:
             if name not in cls.names():
@@ -105,155 +109,124 @@ class UnknownSettingError(TaupiError, TypeError):
     """A keyword that a function does not have."""
 
 
-@dataclass(frozen=True)
-class Changes:
-    """A subject of `takes` that a function gets as a mapping of only those fields that the caller names.
-
-    The fields in `without` have no meaning for the function, and are not among its keywords.
-    """
-
-    kind: type[Settings]
-    without: tuple[str, ...] = ()
+Whole = Settings | None
 
 
-class _Unchanged:
-    """The default of a field that stays as it was."""
+@overload
+def settle(
+    function: Callable[..., object],
+    options: Mapping[str, object],
+    a: tuple[type[A], Whole],
+    /,
+    *,
+    without: tuple[str, ...] = (),
+) -> tuple[A]: ...
 
-    def __repr__(self) -> str:
-        return "unchanged"
+
+@overload
+def settle(
+    function: Callable[..., object],
+    options: Mapping[str, object],
+    a: tuple[type[A], Whole],
+    b: tuple[type[B], Whole],
+    /,
+    *,
+    without: tuple[str, ...] = (),
+) -> tuple[A, B]: ...
 
 
-def takes(**subjects: type[Settings] | Changes) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Let a function take subjects of settings whole, or their fields as keywords; both at once are refused.
+@overload
+def settle(
+    function: Callable[..., object],
+    options: Mapping[str, object],
+    a: tuple[type[A], Whole],
+    b: tuple[type[B], Whole],
+    c: tuple[type[C], Whole],
+    d: tuple[type[D], Whole],
+    /,
+    *,
+    without: tuple[str, ...] = (),
+) -> tuple[A, B, C, D]: ...
 
-    The function itself has a parameter for each subject and always gets it. Its signature and its docstring list the fields, and
-    tools/write_public_names.py writes them into signatures.pyi for type checkers.
-    A positional subject is replaced by its fields: they are positional arguments in its place, except those that are keyword-only
-    in its class. The fields of a keyword-only subject follow the function's own positional parameters; those of further subjects
-    are keywords.
+
+def settle(
+    function: Callable[..., object],
+    options: Mapping[str, object],
+    *subjects: tuple[type[Any], Whole],
+    without: tuple[str, ...] = (),
+) -> tuple[object, ...]:
+    """Return the settings of each subject of a function: the object that was passed, or one made from the `options`.
+
+    A subject is its class and what was passed whole, None if nothing was. Options that belong to none of the subjects, or to a
+    subject that was also passed whole, are refused.
 
     >>> import dataclasses
     >>> @dataclasses.dataclass(frozen=True)
     ... class Horizon(Settings):
-    ...     '''How long.
-    ...
-    ...     Attributes:
-    ...         duration: Seconds.
-    ...     '''
-    ...
     ...     duration: float = 10.0
-    >>> @takes(horizon=Horizon)
-    ... def simulate(plant, *, horizon):
-    ...     '''Return what a plant does.'''
+    >>> def move(plant, *, horizon=None, **options):
+    ...     (horizon,) = settle(move, options, (Horizon, horizon))
     ...     return horizon.duration
-    >>> simulate("arm"), simulate("arm", duration=3), simulate("arm", 4), simulate("arm", horizon=Horizon(2))
-    (10.0, 3, 4, 2)
-    >>> simulate("arm", duration=3, horizon=Horizon(2))
+    >>> move("arm"), move("arm", duration=3), move("arm", horizon=Horizon(2))
+    (10.0, 3, 2)
+    >>> move("arm", duration=3, horizon=Horizon(2))
     Traceback (most recent call last):
     taupi.errors.TaupiError: duration and horizon are both given. Put duration into horizon, or leave horizon out.
+    >>> move("arm", duratoin=3)
+    Traceback (most recent call last):
+    taupi.settings.UnknownSettingError: No setting 'duratoin' in move. Did you mean 'duration'? Known: plant, horizon, duration.
+
+    Args:
+        function: The function that takes them, which errors name.
+        options: Fields of the subjects, by name.
+        subjects: Pairs (class, object or None).
+        without: Fields that have no meaning for this function.
     """
-
-    def decorate(function: Callable[..., T]) -> Callable[..., T]:
-        own = inspect.signature(function)
-        signature = _opened(own, subjects)
-        fields = {p.name: subject for subject, kind in subjects.items() for p in _parameters(kind)}
-
-        @functools.wraps(function)
-        def call(*args: Any, **keywords: Any) -> T:
-            for name in keywords:
-                if name not in signature.parameters:
-                    raise UnknownSettingError(
-                        *unknown("setting", name, signature.parameters, f"{function.__name__}").parts
-                    )
-            try:
-                bound = signature.bind(*args, **keywords).arguments
-            except TypeError as error:
-                raise TypeError(f"{function.__name__}() {error}") from None
-            for subject, kind in subjects.items():
-                values = {name: bound.pop(name) for name in list(bound) if fields.get(name) == subject}
-                bound[subject] = _settled(subject, kind, bound.get(subject), values)
-            return function(**bound)
-
-        call.__signature__ = signature  # type: ignore[attr-defined]
-        call.__subjects__ = subjects  # type: ignore[attr-defined]
-        call.__doc__ = _documented(function.__doc__ or "", subjects)
-        return call
-
-    return decorate
+    known = [name for kind, _ in subjects for name in kind.names() if name not in without]
+    for name in options:
+        if name not in known:
+            raise _unknown_option(function, name, known)
+    return tuple(_settled(kind, whole, options) for kind, whole in subjects)
 
 
-def _kind(subject: type[Settings] | Changes) -> type[Settings]:
-    return subject.kind if isinstance(subject, Changes) else subject
-
-
-def _settled(name: str, subject: type[Settings] | Changes, settings: Any, fields: dict[str, Any]) -> Any:
-    kind = _kind(subject)
-    if settings is None:
-        return fields if isinstance(subject, Changes) else kind(**fields)
+def _settled(kind: type[S], whole: Whole, options: Mapping[str, object]) -> S:
+    fields: dict[str, object] = {name: options[name] for name in kind.names() if name in options}
+    if whole is None:
+        return kind(**fields)
+    parameter = Argument(kind.parameter or kind.__name__.lower())
     if fields:
-        one, all_of_it = Argument(next(iter(fields))), Argument(name)
+        field = Argument(next(name for name in options if name in fields))
         raise TaupiError(
-            one,
-            " and ",
-            all_of_it,
-            " are both given.",
-            remedy=("Put ", one, " into ", all_of_it, ", or leave ", all_of_it, " out."),
+            "{field} and {parameter} are both given.",
+            remedy="Put {field} into {parameter}, or leave {parameter} out.",
+            field=field,
+            parameter=parameter,
         )
-    if isinstance(settings, Settings) and issubclass(
-        kind, type(settings)
-    ):  # settings of a base class leave the rest as it is
-        settings = kind(**{f: getattr(settings, f) for f in settings.names()})
-    if not isinstance(settings, kind):
-        raise TaupiError(Argument(name), f" is {shown(settings)}, expected {public_address(kind)}(...).")
-    if isinstance(subject, Changes):
-        return {f: value for f, value in settings.to_dict().items() if f not in subject.without}
-    return settings
+    if isinstance(whole, kind):
+        return whole
+    if isinstance(whole, Settings) and issubclass(
+        kind, type(whole)
+    ):  # a base class leaves the other fields as they are
+        return kind(**{name: getattr(whole, name) for name in whole.names()})
+    raise TaupiError(
+        "{parameter} is {got!r}, expected {expected}(...).",
+        parameter=parameter,
+        got=whole,
+        expected=public_address(kind),
+    )
 
 
-def _opened(signature: inspect.Signature, subjects: Mapping[str, type[Settings] | Changes]) -> inspect.Signature:
-    """Return a signature in which subjects may be left out, and their fields join a function's own parameters."""
-    keyword, own = inspect.Parameter.KEYWORD_ONLY, signature.parameters
-    plain = [p for p in own.values() if p.kind is not keyword]
-    named = [p for p in own.values() if p.kind is keyword and p.name not in subjects]
-    for order, (name, subject) in enumerate(subjects.items()):
-        names, fields = [p.name for p in plain], _parameters(subject)
-        place = names.index(name) if name in names else len(names)
-        first = [p for p in fields if p.kind is not keyword and (name in names or order == 0)]
-        plain[place : place + 1] = first
-        named += [p.replace(kind=keyword) for p in fields if p not in first]
-    wholes = [own[name].replace(kind=keyword, default=None) for name in subjects]
-    return signature.replace(parameters=[*plain, *named, *wholes])
+def _unknown_option(function: Callable[..., object], name: str, known: Iterable[str]) -> UnknownSettingError:
+    own = [p.name for p in inspect.signature(function).parameters.values() if p.kind is not p.VAR_KEYWORD]
+    return UnknownSettingError(
+        "{unknown}", unknown=unknown("setting", name, dict.fromkeys([*own, *known]), function.__name__).message
+    )
 
 
-def _parameters(subject: type[Settings] | Changes) -> list[inspect.Parameter]:
-    """Return the fields of a subject as parameters."""
-    how = {False: inspect.Parameter.POSITIONAL_OR_KEYWORD, True: inspect.Parameter.KEYWORD_ONLY}
-    parameters = []
-    for f in _fields(subject):
-        default = _Unchanged() if isinstance(subject, Changes) else _default(f)
-        parameters.append(inspect.Parameter(f.name, how[bool(f.kw_only)], default=default, annotation=f.type))
-    return parameters
+def without_none(**arguments: object) -> dict[str, object]:
+    """Return those of a function's own arguments that are not None, as options for `settle`.
 
-
-def _fields(subject: type[Settings] | Changes) -> list[dataclasses.Field[Any]]:
-    without = subject.without if isinstance(subject, Changes) else ()
-    return [f for f in dataclasses.fields(_kind(subject)) if f.name not in without]
-
-
-def _default(field: dataclasses.Field[Any]) -> Any:
-    return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
-
-
-def _documented(text: str, subjects: Mapping[str, type[Settings] | Changes]) -> str:
-    """Return a docstring with the fields of each subject listed after its first paragraphs, before its example."""
-    lines = []
-    for name, subject in subjects.items():
-        kind = _kind(subject)
-        lines += [f"Fields of `{name}` (`{public_address(kind)}`), which may also be given as keywords:", ""]
-        for f in _fields(subject):
-            stays = isinstance(subject, Changes) or _default(f) is None
-            default = "" if stays else f" ({_default(f)!r})"
-            lines.append(f"- `{f.name}`{default}: {kind.describe(f.name)}")
-        lines.append("")
-    body, mark, example = inspect.cleandoc(text).partition("\n>>> ")
-    return "\n".join([body.rstrip(), "", *lines]) + (f"\n>>> {example}\n" if mark else "")
+    >>> without_none(duration=3, rate=None)
+    {'duration': 3}
+    """
+    return {name: value for name, value in arguments.items() if value is not None}

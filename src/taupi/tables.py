@@ -38,6 +38,52 @@ def table(rows: Sequence[Sequence[str]]) -> list[str]:
     return [lines[0], "  ".join("-" * w for w in widths), *lines[1:]]
 
 
+def with_error(value: float, error: float) -> tuple[str, str]:
+    """Return an estimate and its standard error as text: the error with two digits, the estimate to the same place.
+
+    The estimate has at most five digits, all five if its error is not known, and two if it is infinite: nothing was determined.
+
+    >>> with_error(0.00065398, 0.0018), with_error(-0.66732, 0.0031), with_error(12345.6, 460.0)
+    (('0.0007', '0.0018'), ('-0.6673', '0.0031'), ('12350', '460'))
+    >>> with_error(1.9965, 3e-9), with_error(2.51234, math.inf), with_error(3.2e-12, 5.1e-9)
+    (('1.9965', '3e-09'), ('2.5', 'inf'), ('0', '5.1e-09'))
+    >>> with_error(1.99985147, 0.00055)
+    ('1.9999', '0.00055')
+    """
+    if not (math.isfinite(value) and math.isfinite(error) and error > 0):
+        return f"{value:.{2 if math.isinf(error) else 5}g}", f"{error:.2g}"
+    two = float(f"{error:.1e}")
+    places = 1 - math.floor(math.log10(two))  # decimals of the error's second digit; below 0, tens
+    digits = places + (math.floor(math.log10(abs(value))) + 1 if value else 0)  # that the estimate then has
+    shown = f"{two:.{max(places, 0)}f}" if -4 <= places <= 6 else f"{two:.2g}"
+    rounded = round(value, places) + 0.0
+    if rounded == 0:
+        return "0", shown
+    if digits > 5:
+        return f"{value:.5g}", shown  # rounded once: 1.9998515, not 1.99985, is what five digits are taken from
+    if not 0 <= places <= 6:
+        return f"{rounded:.5g}", shown
+    return f"{rounded:.{places}f}", shown
+
+
+def estimate_text(value: float, error: float) -> str:
+    """Return an estimate with its standard error in one text, both to the second digit of the error.
+
+    >>> estimate_text(19.963, 0.0761), estimate_text(153.2, 7.2), estimate_text(1.39812, 0.0059)
+    ('19.963 ± 0.076', '153.2 ± 7.2', '1.3981 ± 0.0059')
+    """
+    return " ± ".join(with_error(value, error))
+
+
+def interval_text(low: float, high: float, error: float) -> str:
+    """Return an interval as text, its ends to the place to which the standard error is stated.
+
+    >>> interval_text(-0.63091, 1.5152, 0.5412), interval_text(4.38612, 4.45803, 0.018)
+    ('-0.63 .. 1.52', '4.386 .. 4.458')
+    """
+    return " .. ".join(with_error(end, error)[0] for end in (low, high))
+
+
 def html_table(title: str, rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
     """Return an HTML table with a caption and paragraphs of notes below it; the first row is the heading."""
     head, *body = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) for tag, row in _tagged(rows)]

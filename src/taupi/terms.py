@@ -19,6 +19,7 @@ __all__ = [
     "Damping",
     "LinkSide",
     "Load",
+    "Modulated",
     "Offset",
     "Rotor",
     "Spring",
@@ -26,15 +27,16 @@ __all__ = [
     "StribeckCurve",
     "StribeckFall",
     "StribeckRise",
+    "Term",
     "Viscous",
+    "register",
 ]
 
 if TYPE_CHECKING:
     from taupi.dynamics.terms.along import Along
     from taupi.dynamics.terms.coulomb import Coulomb
     from taupi.dynamics.terms.curve import Curve
-    from taupi.dynamics.terms.elastic import Damping
-    from taupi.dynamics.terms.elastic import LinkSide
+    from taupi.dynamics.terms.elastic import Damping, LinkSide
     from taupi.dynamics.terms.load import Load
     from taupi.dynamics.terms.offset import Offset
     from taupi.dynamics.terms.rotor import Rotor
@@ -43,4 +45,5 @@ if TYPE_CHECKING:
     from taupi.dynamics.terms.stribeck_curve import StribeckCurve
     from taupi.dynamics.terms.stribeck_fall import StribeckFall
     from taupi.dynamics.terms.stribeck_rise import StribeckRise
+    from taupi.dynamics.terms.term import Modulated, Term, register
     from taupi.dynamics.terms.viscous import Viscous

@@ -1,15 +1,68 @@
-"""One BLAS thread for small matrices: factorising one takes less time than waking up other threads."""
+"""Threads: those of this process that share work, and one BLAS thread for small matrices, which wake up no others."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache, wraps
 from threading import Lock
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+    from threadpoolctl import ThreadpoolController
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_MOST_THREADS = 256
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
+    if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
+        os.register_at_fork(after_in_child=_pool.cache_clear)
+    return ThreadPoolExecutor(_MOST_THREADS, "taupi")
+
+
+def side_by_side(work: Callable[[int], None], count: int) -> None:
+    """Call work(0) ... work(count - 1) at once: the first in this thread, the others in threads that the process keeps.
+
+    They must not call this function themselves, and return when all of them are done.
+
+    >>> done = []
+    >>> side_by_side(done.append, 3)
+    >>> sorted(done)
+    [0, 1, 2]
+    """
+    jobs = [_pool().submit(work, k) for k in range(1, count)]
+    try:
+        work(0)
+    finally:  # memory that they write to must not be released before, whatever happened here
+        for job in jobs:
+            job.exception()
+    for job in jobs:
+        job.result()
+
+
+def in_shares(work: Callable[[slice], None], count: int, threads: int, least: int) -> None:
+    """Call `work` with parts of `count` items side by side, one for each of `threads` that has at least so many.
+
+    >>> parts = []
+    >>> in_shares(parts.append, 10, threads=4, least=4)
+    >>> sorted(parts, key=lambda part: part.start)
+    [slice(0, 5, None), slice(5, 10, None)]
+    """
+    number = max(1, min(threads, count // least))
+    if number == 1:
+        work(slice(0, count))
+        return
+    edges = [count * k // number for k in range(number + 1)]
+    side_by_side(lambda k: work(slice(edges[k], edges[k + 1])), number)
 
 
 # Held by the caller that has set the limit. The limit belongs to the process, not to a thread, so a second caller finds it set.
@@ -17,7 +70,7 @@ _setting = Lock()
 
 
 @cache
-def _controller() -> Any:
+def _controller() -> ThreadpoolController:
     # NumPy and SciPy bring a library each; the controller would miss one that is loaded after it.
     import numpy.linalg  # noqa: F401
     import scipy.linalg  # noqa: F401

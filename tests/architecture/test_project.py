@@ -83,6 +83,21 @@ def test_the_workflow_tests_every_python_on_three_systems():
     assert {name.partition("-")[0] for name in matrix["os"]} == {"ubuntu", "macos", "windows"}
 
 
+def test_the_install_page_has_every_extra_and_is_linked_where_people_begin():
+    page = text("docs/howto/install.md")
+    of_developers = {"test", "dist", "bench", "lint", "docs"}
+    named = {name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)}
+    assert named == PROJECT["project"]["optional-dependencies"].keys() - of_developers
+    for place in ("README.md", "docs/index.md", "docs/tutorials/first-steps.md", "docs/tutorials/identify-a-robot.md"):
+        assert "howto/install.md" in text(place), place
+
+
+def test_systems_are_classified_as_the_install_page_says():
+    classified = [line for line in PROJECT["project"]["classifiers"] if line.startswith("Operating System")]
+    assert classified == ["Operating System :: POSIX :: Linux"]
+    assert "| macOS, Windows | a workflow is written and has not been run yet" in text("docs/howto/install.md")
+
+
 def test_the_workflow_is_well_formed():
     workflow = read_yaml(".github/workflows/ci.yml")
     assert workflow[True].keys() >= {"push", "pull_request"}  # YAML 1.1 reads `on` as a truth value
@@ -91,7 +106,7 @@ def test_the_workflow_is_well_formed():
         assert job["timeout-minutes"] <= 90
         for step in job["steps"]:
             assert ("uses" in step) != ("run" in step)
-            assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"])
+            assert "uses" not in step or re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", step["uses"])
 
 
 def test_make_has_every_target_that_is_named_and_says_what_each_does():

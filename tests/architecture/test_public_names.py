@@ -1,5 +1,6 @@
 """The public names: one table, what is generated from it, names that have moved, and every parameter documented."""
 
+import ast
 import importlib.util
 import inspect
 import pkgutil
@@ -7,6 +8,7 @@ import re
 import subprocess
 import sys
 import warnings
+from collections import defaultdict
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ import pytest
 import taupi
 from taupi.errors import MovedWarning, TaupiWarning
 from taupi.public_names import MOVED, NAMESPACES, PUBLIC, homes, public_address
+from taupi.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 # The contract: what users and their tests rely on to be at the top of the package.
@@ -24,7 +27,7 @@ CONTRACT = """
     report plot write_urdf simulate
     simulate_many RigidPlant SlotineLi NiemeyerSlotine Walker __version__
 """
-MOST_NAMES = 96  # at the top, beside the namespaces: what one can still read through
+MOST_NAMES = 97  # at the top, beside the namespaces: what one can still read through
 
 
 def namespace(name):
@@ -73,6 +76,17 @@ def test_one_name_means_one_thing():
         for public, home in homes(name).items():
             if public == home[1]:
                 assert seen.setdefault(public, home) == home
+
+
+def test_no_two_classes_share_a_name():
+    """One word, one meaning, for public and private classes alike."""
+    places = defaultdict(list)
+    package = ROOT / "src" / "taupi"
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(f"{path.relative_to(package)}:{node.lineno}")
+    assert {name: where for name, where in places.items() if len(where) > 1} == {}
 
 
 @pytest.mark.parametrize("name", NAMESPACES)
@@ -203,13 +217,17 @@ def test_every_parameter_is_in_the_docstring(room):
 
 
 def settings_of_functions():
-    """Every subject of settings that a public function takes, by the function and the subject's name."""
+    """Every class of settings that a public function takes whole, by the function and the parameter's name."""
     found = {}
     for space in PUBLIC:
         for public in homes(space):
             function = getattr(namespace(space), public)
-            for subject, kind in getattr(function, "__subjects__", {}).items():
-                found[f"{space}.{public}({subject})"] = (function, getattr(kind, "kind", kind))
+            if inspect.isfunction(function) and "options" in inspect.signature(function).parameters:
+                names = vars(importlib.import_module(function.__module__))
+                for p in inspect.signature(function).parameters.values():
+                    kind = names.get(str(p.annotation).removesuffix(" | None"))
+                    if inspect.isclass(kind) and issubclass(kind, Settings) and p.name != "sensors":
+                        found[f"{space}.{public}({p.name})"] = (function, kind)
     return found
 
 
@@ -217,10 +235,10 @@ def test_documented_settings_are_where_the_docstring_says():
     found = settings_of_functions()
     assert {"read_log", "reading_budget", "simulate_many"} <= {name.partition("(")[0].split(".")[-1] for name in found}
     for name, (function, kind) in found.items():
-        address = public_address(kind)
-        assert f"(`{address}`)" in function.__doc__, name
+        addresses = [public_address(each) for each in (kind, *kind.__subclasses__())]
+        (address,) = (address for address in addresses if f"`{address}`" in function.__doc__)
         place, _, attribute = address.rpartition(".")
-        assert getattr(importlib.import_module(place), attribute) is kind, name
+        assert issubclass(getattr(importlib.import_module(place), attribute), kind), name
 
 
 def test_wrong_settings_name_those_that_exist():

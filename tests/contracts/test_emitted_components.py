@@ -9,7 +9,7 @@ from fits import friction_fit, friction_log
 from support import error
 
 import taupi as tp
-from taupi.identification.online.emitted import component_files
+from taupi.identification.online.component import component_files
 
 # C and Python differ by the last bits of sine and cosine.
 AGREE = 1e-12
@@ -72,7 +72,9 @@ def test_it_reads_as_c_plus_plus_and_says_its_state(tmp_path):
 def test_the_harness_fails_on_a_wrong_component(tmp_path):
     tp.emit_component(tp.momentum_observer(tp.load("elbow2r")), tmp_path, name="arm")
     source = tmp_path / "arm_observer.c"
-    changed = source.read_text().replace("&dt, tau_ext, next);", "&dt, tau_ext, next);\n    tau_ext[0] += 1e-9;")
+    changed = source.read_text().replace(
+        "&dt, tau_ext, next, &status);", "&dt, tau_ext, next, &status);\n    tau_ext[0] += 1e-9;"
+    )
     assert changed != source.read_text()
     source.write_text(changed)
     run(need("cc"), "-O1", "test_arm.c", "arm_observer.c", "arm.c", "-o", "test_arm", "-lm", cwd=tmp_path)

@@ -1,6 +1,7 @@
 """One suite over every law: the emitted C controller compiles strictly, passes its own harness, and steps as Python does."""
 
 import ctypes
+import dataclasses
 
 import numpy as np
 import pytest
@@ -45,10 +46,40 @@ def test_controller(name, tmp_path):
     held, tau = np.array(state.vector), np.zeros(law.robot.n)
     for _ in range(30):
         x = [rng.uniform(0.5, 1.3, port.shape) for port in wanted]  # bent joints: a task has no singularity there
-        expected, state = law.step(state, *x, dt=2e-3)
-        update(pointer(held), *map(pointer, x), ctypes.c_double(2e-3), pointer(tau))
+        expected, state = law.step(state, *x, dt=2e-5)
+        update(pointer(held), *map(pointer, x), ctypes.c_double(2e-5), pointer(tau))
         assert error(tau, expected) < AGREE
         assert error(held, state.vector) < AGREE
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_gains_that_are_arguments_do_what_the_same_constants_do(name):
+    """Over all laws and the gains that each says can be inputs, one at a time and all together."""
+    law, rng = LAWS[name](), np.random.default_rng(3)
+    x = [rng.uniform(0.5, 1.0, port.shape) for port in law.ports()[:5]]
+    vector = law.first_state().vector
+    assert law.adjustable()
+    for chosen in (*((gain,) for gain in law.adjustable()), law.adjustable()):
+        values = [1.3 * np.asarray(getattr(law, gain)) for gain in chosen]
+        other = dataclasses.replace(law, **{g: v if v.ndim else float(v) for g, v in zip(chosen, values, strict=True)})
+        got = law.step_program(chosen)(*x, *values, vector, 1e-3)
+        wanted, own = other.step_program()(*x, vector, 1e-3), law.step_program()(*x, vector, 1e-3)
+        assert all(error(a, b) < AGREE for a, b in zip(got, wanted, strict=True))
+        assert not all(np.array_equal(a, b) for a, b in zip(got, own, strict=True))
+
+
+def test_a_controller_with_gains_as_arguments(tmp_path):
+    law = tp.SlotineLi(ARM, K=[[20.0, 1.0], [1.0, 10.0]])
+    tp.emit_controller(law, tmp_path, name="arm", arguments=["K", "Lambda"])
+    header = (tmp_path / "arm_controller.h").read_text()
+    assert "const double *qdd_des, const double *K, const double *Lambda, double dt" in header
+    assert "Lambda < 0" in header and "K < 0" not in header.replace("Lambda < 0", "")
+    run(need("cc"), *STRICT, "-O1", "test_arm.c", "arm_controller.c", "arm.c", "-o", "test_arm", "-lm", cwd=tmp_path)
+    assert "largest difference" in run("./test_arm", cwd=tmp_path)
+    with pytest.raises(tp.TaupiError, match="No gain that can be an argument 'Kp'"):
+        tp.emit_controller(law, tmp_path / "x", arguments=["Kp"])
+    with pytest.raises(tp.TaupiError, match="K twice"):
+        tp.emit_controller(law, tmp_path / "x", arguments=["K", "K"])
 
 
 def test_controller_allocates_nothing_and_reads_as_c_plus_plus(tmp_path):
@@ -66,7 +97,9 @@ def test_controller_allocates_nothing_and_reads_as_c_plus_plus(tmp_path):
 def test_harness_fails_on_a_wrong_controller(tmp_path):
     tp.emit_controller(tp.SlotineLi(ARM), tmp_path, name="arm")
     source = tmp_path / "arm_controller.c"
-    source.write_text(source.read_text().replace("&dt, tau, next);", "&dt, tau, next);\n    tau[0] *= 1.0 + 1e-9;"))
+    source.write_text(
+        source.read_text().replace("&dt, tau, next, &status);", "&dt, tau, next, &status);\n    tau[0] *= 1.0 + 1e-9;")
+    )
     run(need("cc"), "-O1", "test_arm.c", "arm_controller.c", "arm.c", "-o", "test_arm", "-lm", cwd=tmp_path)
     with pytest.raises(AssertionError, match="largest difference"):
         run("./test_arm", cwd=tmp_path)

@@ -1,9 +1,12 @@
 """One suite over every log format: what is written reads back as it was, whole and in blocks."""
 
 import importlib
+import json
 import shutil
+import sys
 
 import bags
+import logs_of_others
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,8 +14,10 @@ from hypothesis import strategies as st
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.signals import formats
 from taupi.signals.formats import FORMATS
 from taupi.signals.log import SIGNALS
+from taupi.signals.read import concatenate_logs
 
 ENDINGS = [".csv", ".csv.gz", ".parquet", ".npz", ".mat"]
 STREAMING = [".csv", ".csv.gz", ".parquet", ".npz"]
@@ -111,6 +116,86 @@ def test_formats_are_known_by_their_bytes(tmp_path, ending):
     plain = tmp_path / "recording"
     shutil.copy(tmp_path / f"run{ending}", plain)
     same(tp.read_log(plain), made())
+
+
+JSON_LINES = """
+import json
+import numpy as np
+from taupi.signals.formats import read_table
+from taupi.signals.mapping.tables import Table
+
+endings = (".jsonl",)
+
+def sniff(path):
+    with path.open("rb") as stream:
+        return stream.read(5) == b'{"t":'
+
+def head(path, columns, robot):
+    with path.open() as stream:
+        rows = [json.loads(line) for line in stream]
+    return Table({key: np.array([row[key] for row in rows]) for key in rows[0]}, path)
+
+def read(path, columns, robot, source):
+    return read_table(head(path, columns, robot), columns, robot, source)
+
+def write(log, stream, path):
+    for time, q in zip(log.time.tolist(), log.q.tolist()):
+        row = {"t": time} | {f"q{k + 1}": v for k, v in enumerate(q)}
+        stream.write(json.dumps(row).encode() + b"\\n")
+"""
+
+
+@pytest.fixture
+def install(tmp_path, monkeypatch):
+    """Install a distribution with one module and one entry point into a folder of its own."""
+
+    def installed(module, entry, name="jsonlines"):
+        folder = tmp_path / "site"
+        (folder / "other-1.0.dist-info").mkdir(parents=True)
+        (folder / "other-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+        (folder / "other-1.0.dist-info" / "entry_points.txt").write_text(f"[taupi.log_formats]\n{name} = {entry}\n")
+        (folder / "other_format.py").write_text(module)
+        monkeypatch.syspath_prepend(folder)
+        monkeypatch.delitem(sys.modules, "other_format", raising=False)
+        formats._registered.cache_clear()
+
+    yield installed
+    formats._registered.cache_clear()
+    sys.modules.pop("other_format", None)
+
+
+def test_another_package_registers_a_format(tmp_path, install):
+    install(JSON_LINES, "other_format")
+    log = made(signals=("q",))
+    file = tmp_path / "run.jsonl"
+    tp.write_log(log, file)
+    again = tp.read_log(file)
+    assert (again.q == log.q).all() and (again.time == log.time).all() and again.source.format == "jsonlines"
+    plain = tmp_path / "recording"
+    shutil.copy(file, plain)
+    assert tp.read_log(plain).source.format == "jsonlines"
+    shutil.copy(file, tmp_path / "run.csv")
+    assert tp.read_log(tmp_path / "run.csv", format="jsonlines").n == 3
+    assert tp.read_log(file, columns={"time": "t", "q": {"columns": ["q2"], "unit": "deg"}}).n == 1
+    with pytest.raises(tp.TaupiError, match=r"run\.jsonl is a jsonlines file, which cannot be read in blocks"):
+        next(tp.signals.log_blocks(file))
+    with pytest.raises(tp.TaupiError, match=r"Known: .*rosbag, .*lerobot, jsonlines"):
+        tp.read_log(file, format="json")
+
+
+def test_a_format_of_another_package_that_is_broken_is_named(tmp_path, install):
+    (tmp_path / "run.odd").write_text("x")
+    install("endings = ('.odd',)", "other_format")
+    with pytest.raises(tp.TaupiError, match="'jsonlines' of other_format has no sniff, head, read"):
+        tp.read_log(tmp_path / "run.odd")
+    formats._registered.cache_clear()
+    (tmp_path / "site" / "other_format.py").write_text("import nothing_at_all")
+    sys.modules.pop("other_format")
+    with pytest.raises(tp.TaupiError, match="'jsonlines' of other_format cannot be loaded: No module"):
+        tp.read_log(tmp_path / "run.odd")
+    made_file = tmp_path / "run.npz"
+    tp.write_log(made(), made_file)
+    same(tp.read_log(made_file), made())  # no other package is asked for a file that is known by its ending
 
 
 # Bags --------------------------------------------------------------------------------------------------------------
@@ -244,3 +329,69 @@ def test_bags_cannot_be_written(tmp_path):
             tp.write_log(made(), tmp_path / name)
     with pytest.raises(TaupiError, match="expected a Log"):
         tp.write_log(3, tmp_path / "run.csv")
+
+
+# Formats that are read only --------------------------------------------------------------------------------------------
+
+
+def _hdf5_demonstrations(folder):
+    h5py = pytest.importorskip("h5py")
+    with h5py.File(folder / "demos.h5", "w") as file:
+        for k, rows in ((10, 70), (2, 50)):
+            q = np.random.default_rng(k).normal(size=(rows, 3))
+            options = {"chunks": (16, 3), "compression": "gzip"} if k == 2 else {}
+            file.create_dataset(f"data/demo_{k}/obs/robot0_joint_pos", data=q, **options)
+            file[f"data/demo_{k}/obs/robot0_joint_vel"] = -q.astype(np.float32)
+    return folder / "demos.h5"
+
+
+def _hdf5_matlab(folder):
+    h5py = pytest.importorskip("h5py")
+    q = np.random.default_rng(1).normal(size=(90, 2))
+    with h5py.File(folder / "run.mat", "w", userblock_size=512) as file:
+        for name, value in {"t": np.arange(90)[None, :] / 100, "q": q.T, "tau": q * 3}.items():
+            file.create_dataset(name, data=value).attrs["MATLAB_class"] = np.bytes_(b"double")
+    return folder / "run.mat"
+
+
+def _mcap_of_several_kinds(folder):
+    """Messages about other joints, in another order, and without velocities are among those that are read."""
+    rng, messages = np.random.default_rng(2), []
+    for k in range(60):
+        names = ["camera"] if k % 7 == 0 else ["b", "a"] if k % 5 == 0 else ["a", "b"]
+        state = {"name": names, "position": rng.normal(size=len(names)).tolist()}
+        if k % 3:
+            state["velocity"] = rng.normal(size=len(names)).tolist()
+        messages.append((17 * 10**17 + 10**7 * k, json.dumps(state).encode()))
+    return logs_of_others.mcap(folder / "run.mcap", messages, "my.States", "json", "jsonschema")
+
+
+READ_ONLY = {
+    "lerobot, one file": lambda folder: logs_of_others.lerobot(folder / "set", robot_type="openarm"),
+    "lerobot, several files": lambda folder: logs_of_others.lerobot(folder / "set", "v2.1", robot_type="openarm"),
+    "hdf5, demonstrations": _hdf5_demonstrations,
+    "hdf5, matlab": _hdf5_matlab,
+    "mcap, json": lambda folder: logs_of_others.foxglove_json(folder / "run.mcap", compression="lz4"),
+    "mcap, protobuf": lambda folder: logs_of_others.foxglove_protobuf(folder / "run.mcap", compression=None),
+    "mcap, several kinds": _mcap_of_several_kinds,
+    "ulog": lambda folder: logs_of_others.ulog(folder / "run.ulg"),
+}
+
+
+@pytest.mark.parametrize("kind", READ_ONLY)
+def test_formats_that_are_only_read_are_streamed_as_they_are_whole(tmp_path, monkeypatch, kind):
+    path = READ_ONLY[kind](tmp_path)
+    whole = tp.read_log(path)
+    name = whole.source.format
+    assert FORMATS[name].streams
+    monkeypatch.setattr(f"taupi.signals.formats.{'parquet' if name == 'lerobot' else name}._BATCH", 13)
+    for size in (1, 7, 64, 1000):
+        blocks = list(tp.signals.log_blocks(path, size=size))
+        assert [len(b) for b in blocks] == [min(size, len(whole) - a) for a in range(0, len(whole), size)]
+        same(concatenate_logs(blocks), whole)
+        assert all(
+            (b.names, b.units, b.notes, b.source) == (whole.names, whole.units, whole.notes, whole.source)
+            for b in blocks
+        )
+        if whole.segment is not None:
+            assert np.array_equal(np.concatenate([b.segment for b in blocks]), whole.segment)

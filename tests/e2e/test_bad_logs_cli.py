@@ -53,7 +53,7 @@ LOGS = {
     "header.csv": (HEAD + "\n", "header.csv has a header but no rows"),
     "noheader.csv": (PLAIN.split("\n", 1)[1], "noheader.csv: no joint signal is known. Map its columns: --columns"),
     "page.csv": ("<html><body>404</body></html>\n" * 9, "page.csv: no joint signal is known"),
-    "latin.csv": (PLAIN.replace("tau1", "größe").encode("latin-1"), "latin.csv is not UTF-8 text"),
+    "bytes.csv": (PLAIN.encode().replace(b"tau1", b"gr\x81\x8de"), "bytes.csv is not UTF-8 text"),
     "zeros.csv": (bytes(4096), "zeros.csv is"),
     "word.csv": (PLAIN.replace("\n0.01,", "\nabc,", 1), "word.csv, line 4: t is 'abc', expected a number"),
     "cut.csv": (PLAIN[: PLAIN.rindex(",")], "has 4 values, expected 5"),

@@ -10,8 +10,9 @@ from emitted import need, run
 from pages import Page
 
 import taupi as tp
-from taupi.cli.laws import LAW_GAINS, LAWS, gains_of
-from taupi.simulation.default_motions import gentle_sines
+from taupi.cli.laws import LAW_GAINS, NO_GAINS, settings_of
+from taupi.control.laws import law_class
+from taupi.simulation.motion_limits import gentle_sines
 
 
 def test_laws_side_by_side(tmp_path):
@@ -43,7 +44,7 @@ def test_laws_side_by_side(tmp_path):
 
 def test_help_lists_the_gains_of_each_law():
     for law, gains in LAW_GAINS.items():
-        assert set(gains.split(", ")) == gains_of(getattr(tp.laws, LAWS[law])), law
+        assert set(gains.split(", ")) == settings_of(law_class(law)) - NO_GAINS, law
     words = " ".join(taupi("control", "--help").stdout.split())
     assert "walker: Lambda, gamma, Gamma_inv" in words
 

@@ -55,7 +55,7 @@ def test_html_is_one_page_that_fetches_nothing(tmp_path):
     assert (done.returncode, done.stdout) == (0, "")
     assert f"wrote {page}" in done.stderr
     text = page.read_text(encoding="utf-8")
-    assert "http" not in text and "<script" not in text
+    assert "http:" not in text and "https:" not in text and "<script" not in text
     body = text[text.index("<table") : text.index("</table>") + len("</table>")]
     rows = ElementTree.fromstring(body).findall("tr")
     assert len(rows) == 12  # of 2 x 8 entries four are zero

@@ -108,7 +108,7 @@ def test_a_fit_of_a_flipped_torque_is_not_exported(command, two, tmp_path):
     (tmp_path / "two.urdf").write_text(URDF)
     arguments = ["identify", tmp_path / "two.urdf", tmp_path / "run.csv", "--estimator", "feasible", "--terms", "none"]
     code, _, err = command(*arguments, "-o", tmp_path / "more", "--urdf", "--cutoff", "15")
-    assert code == 4 and "verdict: wrong" in err and "not written: model.urdf. Use it all the same with --anyway" in err
+    assert code == 4 and "verdict: wrong" in err and "not written: model.urdf" in err and "--anyway" in err
     assert sorted(path.name for path in (tmp_path / "more").iterdir()) == RESULTS
     assert command(*arguments, "-o", tmp_path / "more", "--urdf", "--cutoff", "15", "--anyway", "--force")[0] == 0
     assert (tmp_path / "more" / "model.urdf").exists()
@@ -129,5 +129,5 @@ def test_an_export_that_differs_from_the_estimate_says_so(command, tmp_path):
     out = tmp_path / "out"
     code, _, err = command("identify", "arm.toml", tmp_path / "wrong.csv", "--terms", "none", "-o", out, "--toml")
     assert code == 4 and "verdict: wrong" in err and "tau of all joints has the wrong sign, it seems" in err
-    assert "not written: model.toml. Use it all the same with --anyway" in err and not (out / "model.toml").exists()
+    assert "not written: model.toml" in err and "--anyway" in err and not (out / "model.toml").exists()
     assert json.loads((out / "fit.json").read_text())["verdict"]["level"] == "wrong"

@@ -3,12 +3,13 @@
 import shutil
 import zipfile
 
+import numpy as np
 import pytest
 from command_line import taupi
 from fits import friction_fit
 
 import taupi as tp
-from taupi.bridges.fmi.compiler import platform_names
+from taupi.bridges.fmi.unit import platform_names
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None and shutil.which("gcc") is None, reason="no C compiler")
 
@@ -45,6 +46,19 @@ def test_a_fit_in_place_of_a_robot_has_what_was_identified(tmp_path):
     assert (tmp_path / "a.fmu").read_bytes() == (tmp_path / "b.fmu").read_bytes()
     done = taupi("emit", "fit.json", "plant", "--fmu", "c.fmu", "--terms", "viscous", cwd=tmp_path)
     assert done.returncode == 3 and "--terms are those of the fit" in done.stderr
+
+
+def test_a_fit_from_commands_has_its_drives(tmp_path):
+    arm, t = tp.load("elbow2r"), np.arange(0, 4, 0.005)
+    truth = tp.laws.DrivenPlant(arm, tp.Drive(kp=900, kd=40), {"viscous": 3.0, "coulomb": 1.5, "delay": 0.008})
+    motion = tp.Sinusoids([0, 0], [[0.5, 0.2], [0.4, 0.2]], [[2.0, 9.0], [3.0, 11.0]])
+    run = tp.simulate(truth, reference=motion, duration=float(t[-1]), rate=200)
+    fit = tp.identify(arm, tp.Log(t, run.q, qdes=motion(t)[0], names=arm.joint_names, drive=truth.drive))
+    tp.write_fit(fit, tmp_path / "fit.json")
+    done = taupi("emit", "fit.json", "plant", "--fmu", "a.fmu", "--no-binary", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    tp.bridges.emit_fmu(tp.laws.DrivenPlant.of(fit), tmp_path / "b.fmu", name="a", binary=False)
+    assert (tmp_path / "a.fmu").read_bytes() == (tmp_path / "b.fmu").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
+from command_line import taupi
 from fits import friction_log
 from hostile import ARM, CHROMIUM, JOINTS, Elements, check_page, opened
 from pages import Page
@@ -57,6 +58,16 @@ def test_every_page_has_one_script_and_allows_no_other(results, kind):
 def test_the_page_of_a_study():
     study = tp.ensembles.robustness(ARM, [tp.SlotineLi(ARM)], roll_outs=3, duration=0.3, rate=500)
     check_page(study_page(study))
+
+
+@pytest.mark.parametrize("what", ["regressor", "gravity-torque"])
+def test_a_page_of_formulas_runs_nothing(tmp_path, what):
+    tp.write_toml(ARM, tmp_path / "arm.toml")
+    done = taupi("explicit", "arm.toml", "--what", what, "--format", "html", cwd=tmp_path)
+    elements = Elements(done.stdout)
+    assert done.returncode == 0, done.stderr
+    assert elements.policy.split("; ") == ["default-src 'none'", "style-src 'unsafe-inline'"]
+    assert not elements.scripts and not elements.handlers
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="needs a browser")

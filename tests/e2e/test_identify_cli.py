@@ -11,7 +11,8 @@ import pytest
 from cli_runs import COUNT, RESULTS
 
 import taupi as tp
-from taupi.identification.inputs import DEFAULT_TERMS
+from taupi.identification.equations.joints import RigidJoints
+from taupi.tables import with_error
 
 
 class Words(HTMLParser):
@@ -43,16 +44,17 @@ def test_files_and_what_is_printed(done, logs):
         "held out: run3.csv"
     )
     lines = process.stderr.splitlines()
-    assert f"next: open {out}/report.html" in lines[-1] and lines[-2] == "verdict: good"
+    assert f"next: open {out}/report.html" in lines[-1] and lines[-2].startswith("verdict: good. ")
     faster = [line for line in lines if line.startswith("warning: ")]
     assert all(
         line.startswith("warning: run3.csv moves faster") for line in faster
     )  # shoulder: 3.8 instead of 2.7 rad/s
     fit = tp.load_fit(out)
-    assert (out / "fit.txt").read_text().startswith(f"verdict: good\n\n{first}")
+    assert (out / "fit.txt").read_text().startswith("verdict: good. ")
     truth = fit.basis.project(
         tp.base_parameters(
-            tp.load("elbow2r").with_friction(viscous=[0.5, 0.3], coulomb=[0.4, 0.2], offset=[0.1, -0.1]), DEFAULT_TERMS
+            tp.load("elbow2r").with_friction(viscous=[0.5, 0.3], coulomb=[0.4, 0.2], offset=[0.1, -0.1]),
+            RigidJoints.default_terms,
         ).standard
     )
     # Noise of 0.02 N m averaged over some thousand samples; friction's steps, smeared by the filter, leave more.
@@ -61,7 +63,7 @@ def test_files_and_what_is_printed(done, logs):
     words.feed((out / "report.html").read_text(encoding="utf-8"))
     assert not words.open
     assert {"run3.csv ", "run1.csv ", "run2.csv "} <= set(words.words)
-    assert f"{fit.values[0]:.5g}" in words.words
+    assert with_error(fit.values[0], fit.stderr[0])[0] in words.words
     record = fit.provenance
     assert record["command"] == "taupi " + " ".join(arguments) and record["version"] == tp.__version__
     assert [run["sha256"] for run in record["logs"]] == [

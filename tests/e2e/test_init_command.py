@@ -7,8 +7,26 @@ import subprocess
 import numpy as np
 import pytest
 from command_line import taupi
+from runs_of_arms import recorded
 
 import taupi as tp
+
+INERTIAL = "<inertial><mass value='1'/><inertia ixx='1' ixy='0' ixz='0' iyy='1' iyz='0' izz='1'/></inertial>"
+URDF = (
+    "<robot name='arm'>"
+    + "".join(f"<link name='l{k}'>{INERTIAL}</link>" for k in range(3))
+    + "".join(
+        f"<joint name='j{k}' type='continuous'><parent link='l{k}'/><child link='l{k + 1}'/><origin xyz='0 0 0.4'/>"
+        "<axis xyz='0 1 0'/></joint>"
+        for k in range(2)
+    )
+    + "</robot>"
+)
+BODY = "<joint name='{0}' axis='0 1 0'/><inertial pos='0 0 .2' mass='1' diaginertia='1 1 1'/>"
+MJCF = (
+    f"<mujoco><worldbody><body name='a'>{BODY.format('j0')}<body name='b' pos='0 0 .4'>{BODY.format('j1')}</body></body>"
+    "</worldbody></mujoco>"
+)
 
 
 @pytest.fixture
@@ -72,6 +90,29 @@ def test_the_script_is_shell_and_its_commands_and_options_exist(folder):
         text = taupi(command, "--help").stdout
         for option in (word for word in words if word.startswith("-")):
             assert re.search(rf"(^|\s|,){option}\b", text), (command, option)
+
+
+def test_the_loop_ends_with_the_robot_in_the_format_of_its_description(tmp_path):
+    """The last step of the script, run on a fit of the robot that the script is for, writes a file that reads back."""
+    for name, kind in (("elbow2r", "toml"), ("arm.urdf", "urdf"), ("arm.xml", "mjcf")):
+        if kind == "urdf":
+            (tmp_path / name).write_text(URDF)
+        elif kind == "mjcf":
+            (tmp_path / name).write_text(MJCF)
+        robot = tp.load(name if kind == "toml" else tmp_path / name)
+        out = tmp_path / kind
+        assert taupi("init", name, "-o", out, cwd=tmp_path).returncode == 0
+        log = recorded(3, robot)
+        (out / "fit").mkdir()
+        tp.write_fit(tp.identify(robot, log, terms=()), out / "fit" / "fit.json")
+        script = (out / "loop.sh").read_text()
+        place = shlex.split(next(line for line in script.splitlines() if line.startswith("ROBOT=")), comments=True)[0]
+        step = re.search(r"taupi (export .*) ;;", script)[1].replace('"$ROBOT"', shlex.quote(place.partition("=")[2]))
+        done = taupi(*shlex.split(step), cwd=out)
+        assert done.returncode == 0, done.stderr
+        (identified,) = (path for path in out.iterdir() if path.stem == "identified")
+        again = tp.load(identified)
+        assert again.source.format == kind and again.n == robot.n
 
 
 def test_how_the_robot_is_read_is_in_the_script_and_nothing_is_overwritten(tmp_path):

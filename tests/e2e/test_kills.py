@@ -25,8 +25,17 @@ COMMANDS = {
     "simulate": [["simulate", "elbow2r", "--duration", d, "-o", "out", "--force"] for d in ("0.2", "0.3")],
     "control": [["control", "elbow2r", "--duration", d, "-o", "out", "--force"] for d in ("0.2", "0.3")],
     "export": [["export", f"fit{k}/fit.json", "-o", "out/arm.toml", "--force"] for k in (1, 2)],
+    "excite": [
+        ["excite", "elbow2r", "--limits", "limits.toml", "--starts", "1", "--duration", d, "-o", "out", "--force"]
+        for d in ("3", "4")
+    ],
+    "fleet": [
+        ["fleet", "elbow2r", "--by", "{arm}/run.csv", "--terms", terms, "--own", "viscous", "-o", "out", "--force"]
+        for terms in ("viscous", "viscous,coulomb")
+    ],
     "reproduce": [["reproduce", "lecture", "-o", "out", "--force"]] * 2,
 }
+LIMITS = "shoulder.velocity = 3\nshoulder.effort = 100\nelbow.velocity = 3\nelbow.effort = 100\n"
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +51,11 @@ def place(tmp_path_factory):
         )
         words = ["identify", "elbow2r", f"run{k}.csv", "--cutoff", "8", "-o", f"fit{k}"]
         assert taupi(*words, cwd=folder).returncode == 0
+    (folder / "limits.toml").write_text(LIMITS)
+    for k in (1, 2, 3):
+        (folder / f"arm{k}").mkdir()
+        rows = (folder / f"run{1 + k % 2}.csv").read_text().splitlines()
+        (folder / f"arm{k}/run.csv").write_text("\n".join(rows[:-k]) + "\n")  # no log is given twice
     return folder
 
 

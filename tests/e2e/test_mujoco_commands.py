@@ -44,6 +44,23 @@ def test_a_fit_is_written_as_mjcf_and_checked(command, folder):
     assert command("export", folder / "fit.json", "-o", folder / "plain.xml")[0] == 0
 
 
+def test_a_fit_is_written_for_a_target_and_checked_by_it(command, folder):
+    fit = folder / "fit.json"
+    code, out, err = command("export", fit, "--for", "mujoco", "-o", folder / "taken", "--check", folder / "other.csv")
+    assert code == 0, err
+    assert "mujoco: MuJoCo's inverse dynamics" in out and "passport.json" in err
+    model = mujoco.MjModel.from_xml_path(str(folder / "taken" / "ur10.xml"))
+    assert np.abs(model.dof_damping - 5).max() < 0.2
+    # What has no place is named with what it costs; what does not run here is refused before anything is written.
+    code, _, err = command("export", fit, "--for", "drake", "-o", folder / "drake")
+    assert code == 0 and "Drake has no place for wrist_3_joint.coulomb: " in err and "% of its torque" in err
+    code, _, err = command("export", fit, "--for", "isaaclab", "-o", folder / "isaac", "--check", folder / "other.csv")
+    assert code == 3 and "does not run here" in err and not (folder / "isaac").exists()
+    assert command("export", fit, "--for", "mujoco")[0] == 3
+    code, _, err = command("export", fit, "--for", "isaaclab", "--target-version", "2.2", "-o", folder / "isaac")
+    assert code == 3 and "--target-version" in err and "dimensionless coefficient" in err
+
+
 def test_a_simulators_model_is_compared(command, folder):
     tp.write_mjcf(tp.load("ur10").with_friction(viscous=20.0, coulomb=3.0), folder / "guess.xml", force=True)
     code, out, err = command(

@@ -74,3 +74,9 @@ def test_the_budget_of_commands_is_in_the_environment(tmp_path):
     tp.write_toml(tp.load("puma560"), tmp_path / "arm.toml")
     done = run("info", "arm.toml", cwd=tmp_path, env={"TAUPI_BUDGET": "joints=5"}, capture_output=True)
     assert done.returncode == 3 and b"arm.toml has 6 joints or links, expected 5 at most" in done.stderr
+
+
+def test_without_docstrings_commands_work():
+    done = run("info", "elbow2r", env={"PYTHONOPTIMIZE": "2"}, capture_output=True)
+    assert done.returncode == 0 and done.stdout.startswith(b"elbow2r: 2 joints"), done.stderr
+    assert run("identify", "--help", env={"PYTHONOPTIMIZE": "2"}, capture_output=True).returncode == 0

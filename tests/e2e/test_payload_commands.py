@@ -9,6 +9,7 @@ from loads import ARM, GAINS, LOAD, as_currents, fit, recorded
 
 import taupi as tp
 from taupi.signals.mapping.columns import Columns
+from taupi.tables import with_error
 
 MAPPING = """time = "time"
 q = "q_joint{i}"  # of the encoders
@@ -44,13 +45,25 @@ def test_a_payload_as_text_and_as_json(folder):
     assert data["logs"] == ["loaded.csv"] and data["provenance"]["robot"] == "puma560"
 
 
+def test_a_payload_in_the_words_of_a_maker(folder):
+    ended = taupi("payload", "fit.json", "loaded.csv", "--gain-uncertainty", "0", "--for", "ur", cwd=folder)
+    assert ended.returncode == 0 and ended.stdout.startswith("set_target_payload(") and "flange" in ended.stderr
+    assert float(ended.stdout[len("set_target_payload(") :].partition(",")[0]) == pytest.approx(LOAD["mass"], rel=0.01)
+    arguments = ("payload", "fit.json", "loaded.csv", "--for", "kuka", "-o", "load.dat")
+    assert taupi(*arguments, cwd=folder).returncode == 0 and (folder / "load.dat").read_text().startswith(
+        "LOAD_DATA[1]="
+    )
+    assert taupi(*arguments, cwd=folder).returncode == 3
+    assert "--for" in taupi("payload", "fit.json", "loaded.csv", "--for", "yaskawa", cwd=folder).stderr
+
+
 def test_a_folder_has_everything_once(folder):
     ended = taupi("payload", "fit.json", "loaded.csv", "-o", "tool", cwd=folder)
     assert ended.returncode == 0
     assert sorted(p.name for p in (folder / "tool").iterdir()) == ["payload.json", "payload.txt", "report.html"]
     page = (folder / "tool" / "report.html").read_text()
-    mass = json.loads((folder / "tool" / "payload.json").read_text())["mass"]["value"]
-    assert f"{mass:.4g} kg" in page and page.count("<ellipse") == 3
+    mass = json.loads((folder / "tool" / "payload.json").read_text())["mass"]
+    assert f"{with_error(mass['value'], mass['stderr'])[0]} kg" in page and page.count("<ellipse") == 3
     again = taupi("payload", "fit.json", "loaded.csv", "-o", "tool", cwd=folder)
     assert again.returncode == 3 and "--force" in again.stderr
 

@@ -1,4 +1,4 @@
-"""Write the seeds of every format to tests/fuzz/seeds: `PYTHONPATH=tests python tests/fuzz/write_seeds.py`."""
+"""Write the seeds of every format to tests/fuzz/seeds: `PYTHONPATH=tests:tools python tests/fuzz/write_seeds.py`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ import struct
 import tempfile
 from functools import partial
 from pathlib import Path
+from unittest import mock
 
 import bags
+import logs_of_others
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from fits import friction_fit, friction_log
+from fuzz.uses import PLAN_OF_SEEDS
 from scipy.io import savemat
 from unit.identification.test_piece_file import PIECE
 from unit.signals.test_hostile_bags import BAGS as PACKED_BAGS
 
 import taupi as tp
-from taupi.identification.rows.piece_file import write_piece
+from taupi.identification.rows.pieces import write_piece
+from taupi.identification.rows.plan import Plan
 
 SEEDS = Path(__file__).parent / "seeds"
 TIME = np.arange(24) / 100
@@ -175,6 +180,21 @@ ARMS = """[arms]
 arm-1 = ["a/1.csv", "a/*.parquet"]
 arm-2 = "b.npz"
 """
+CALIBRATION = """{"shoulder": {"id": 1, "drive_mode": 0, "homing_offset": -70, "range_min": 700, "range_max": 3400},
+"gripper": {"id": 2, "drive_mode": 1, "homing_offset": 12, "range_min": 2000, "range_max": 3500}}"""
+SHAPES = """<visual><origin rpy="0 1 0"/><geometry>{shape}</geometry></visual>
+<collision><geometry>{shape}</geometry></collision>"""
+DRAWN = f"""<robot name="&lt;b&gt;r"><link name="base">{SHAPES.format(shape='<box size="0.2 0.2 0.1"/>')}</link>
+<link name="a"><inertial><origin xyz="0.1 0 0"/><mass value="1.5"/>
+<inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>
+{SHAPES.format(shape='<cylinder radius="0.05" length="0.4"/>')}</link>
+<link name="b"><inertial><mass value="1"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>
+{SHAPES.format(shape='<sphere radius="0.1"/>')}</link>
+<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><origin xyz="0 0 0.3"/><axis xyz="0 1 0"/>
+<limit lower="-1" upper="2" effort="10" velocity="2"/></joint>
+<joint name="j2" type="prismatic"><parent link="a"/><child link="b"/><origin xyz="0.4 0 0"/><axis xyz="1 0 0"/>
+<limit lower="-0.1" upper="0.2" effort="10" velocity="2"/></joint></robot>
+"""
 PLAN = """[{"cuts": [[1, 0, 0, 0.5]], "segment": [[0, 0, 0], [0.5, 0, 0]]},
 {"cuts": [[-1, 0, 0, -0.5]], "segment": [[0.5, 0, 0], [1, 0, 0]]}]"""
 LIMITS = """velocity = [2, 3]
@@ -217,6 +237,28 @@ FLOATING_LOG = LOG.with_(
 )
 
 
+def swinging_base() -> tp.Log:
+    """Return a log of the arm on a base that swings, long enough for a fit."""
+    t = np.arange(150) / 100
+    arm, q = tp.load("elbow2r"), np.sin(np.outer(t, [3.0, 7.0]))
+    turn, pull = np.sin(np.outer(t, [2.0, 3, 5])), np.cos(np.outer(t, [1.0, 3, 4])) + np.array([0, 0, 9.81])
+    base, rest = tp.floating.BaseMotion(turn, pull), np.zeros((len(t), 3))
+    return tp.Log(t, q, tau=3 * q, base=base, wrench={"tip": rest}, contact={"tip": t > 0.5}, names=arm.joint_names)
+
+
+# Text, dates, yes and no, runs called by text, and what was commanded; and a scope's file, each channel with its time.
+STAMPED = (
+    "Zeitstempel;mode;episode;enabled;Istposition A1 [\N{DEGREE SIGN}];Sollposition A1 [\N{DEGREE SIGN}];Istmoment A1 [Nm]\n"
+    + "".join(
+        f"2026-05-01T12:00:{k / 10:04.1f}Z;auto;{'ab'[k // 6]}x;{'true' if k else 'false'};{1.5 * k};{2 * k};{-k}\n"
+        for k in range(12)
+    )
+)
+SCOPE = "Name;A1.ActPos;Name;A1.ActTorque\nSampleTime[ms];20;SampleTime[ms];20\nUnit;deg;Unit;Nm\n" + "".join(
+    f"{20 * k};{1.5 * k};{20 * k};{-k}\n".replace(".", ",") for k in range(12)
+)
+
+
 def put(name: str, index: int, data: bytes | str) -> None:
     """Write a seed."""
     (SEEDS / name).mkdir(parents=True, exist_ok=True)
@@ -241,6 +283,10 @@ def texts() -> None:
         put("mapped", k, text)
         put("mapping", k + 2, text)
     put("arms", 0, ARMS)
+    put("scene", 0, URDF)
+    put("scene", 1, DRAWN)
+    put("calibration", 0, CALIBRATION)
+    put("scheduler", 0, '{"type": "Scheduler", "id": "s", "address": "tcp://127.0.0.1:8786", "workers": {}}')
     put("plan", 0, PLAN)
     put("edited", 0, MJCF)
     put("urdf", 1, FREE_URDF)
@@ -269,7 +315,11 @@ def tables() -> None:
     put("csv.gz", 1, written(LOG, "a.csv.gz"))
     put("npz", 0, written(LOG, "a.npz"))
     put("npz", 2, written(FLOATING_LOG, "a.npz"))
+    put("floating", 0, written(swinging_base(), "a.npz"))
+    put("floating", 1, written(FLOATING_LOG, "a.npz"))
     put("csv", 6, written(FLOATING_LOG, "a.csv"))
+    put("csv", 7, STAMPED)
+    put("csv", 8, SCOPE)
     with tempfile.TemporaryDirectory() as folder:
         np.savez(f"{folder}/a.npz", t=TIME, q1=Q[:, 0].astype("f4"), q2=(9 * Q[:, 1]).astype("i2"), tau=Q)
         put("npz", 1, Path(folder, "a.npz").read_bytes())
@@ -387,10 +437,17 @@ def fits() -> None:
 
 
 def pieces() -> None:
-    """Write a piece of a fit, and the log that mappings are tried on."""
+    """Write a piece of a fit, two that a fit can be made from, and the log that mappings are tried on."""
     stream = io.BytesIO()
     write_piece(PIECE, stream, {"plan": "p", "log": "1"})
     put("piece", 0, stream.getvalue())
+    fit = friction_fit()
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(Plan, "fingerprint", PLAN_OF_SEEDS):
+        tp.write_fit(fit, f"{folder}/fit.json")
+        put("fit", 2, Path(folder, "fit.json").read_bytes())
+        for k in range(2):
+            tp.compress_log(fit, friction_log(2 + k, duration=2.0), f"{folder}/{k}.piece")
+            put("combined", k, Path(folder, f"{k}.piece").read_bytes())
     axes = dict(zip(("ax", "ay", "az"), still.T, strict=True))
     np.savez(
         SEEDS.parent / "mapped.npz",
@@ -399,10 +456,49 @@ def pieces() -> None:
     )
 
 
+def other_robots() -> None:
+    """Write a model with frames, a nested model and all kinds of poses, and a stage."""
+    from reference.test_sdf import MODELS, sdf
+    from reference.test_usd import stage
+
+    with tempfile.TemporaryDirectory() as folder:
+        put("sdf", 0, sdf(Path(folder), MODELS["nested"]).read_bytes())
+        put("usd", 0, stage(Path(folder, "arm.usda")).read_bytes())
+
+
+def others() -> None:
+    """Write the files of other tools: MCAP files of Foxglove, a ULog, HDF5, the description of a data set beside its table."""
+    import h5py
+
+    short = partial(logs_of_others.motion, 24)
+    with tempfile.TemporaryDirectory() as name, mock.patch.object(logs_of_others, "motion", lambda *_: short()):
+        folder = Path(name)
+        for k, write in enumerate(
+            (
+                partial(logs_of_others.foxglove_json, compression="lz4"),
+                partial(logs_of_others.foxglove_protobuf, compression=None),
+                partial(logs_of_others.foxglove_json, compression=None),
+            )
+        ):
+            put("foxglove", k, write(folder / f"{k}.mcap").read_bytes())
+        put("ulog", 0, logs_of_others.ulog(folder / "a.ulg").read_bytes())
+        for k, names in enumerate((None, {"motors": ["a", "b", "c"]})):
+            data = logs_of_others.lerobot(folder / str(k), names=names, template="data/a/{chunk_index}.parquet")
+            put("lerobot", k, (data / "meta/info.json").read_bytes())
+            (SEEDS.parent / "lerobot.parquet").write_bytes(next(data.rglob("*.parquet")).read_bytes())
+        demos = {f"data/demo_{k}/obs/robot0_joint_pos": Q for k in range(2)}
+        for k, arrays in enumerate(({"t": TIME, "q": Q, "tau": 3 * Q}, demos, {"t": TIME[None, :], "q": Q.T})):
+            with h5py.File(folder / "a.h5", "w", userblock_size=512 * (k == 2)) as file:
+                for key, value in arrays.items():
+                    file.create_dataset(key, data=value, compression="gzip" if k == 2 else None)
+                    file[key].attrs.update({"MATLAB_class": np.bytes_(b"double")} if k == 2 else {})
+            put("hdf5", k, (folder / "a.h5").read_bytes())
+
+
 def main() -> None:
     """Write all seeds anew."""
     shutil.rmtree(SEEDS, ignore_errors=True)
-    for write in (texts, tables, parquet_files, bag_files, fits, pieces):
+    for write in (texts, tables, parquet_files, bag_files, fits, pieces, others, other_robots):
         write()
 
 

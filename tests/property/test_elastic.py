@@ -21,6 +21,7 @@ def elastic_tree(seed, mimic=False, share=0.7):
     elastic = rng.random(n) < share
     # At least one joint that owns its coordinate.
     elastic[next(i for i, j in enumerate(robot.joints) if not j.mimic)] = True
+    elastic &= [j not in robot.following_joints for j in robot.joints]  # a follower has no motor of its own
     return robot.with_transmissions(
         stiffness=[round(float(k), 2) if e else None for k, e in zip(rng.uniform(50, 900, n), elastic, strict=True)],
         rotor_inertia=[round(float(v), 4) for v in rng.uniform(1e-3, 0.02, n)],
@@ -114,17 +115,19 @@ def lagrange(robot):
     thetad = [v[n + e.index(i)] if i in e else qd[i] for i in range(n)]
     energy, stored = kinetic(chain, q, qd), potential(chain, q)
     moving = link_motions(chain, q, qd)
-    for i, joint in enumerate(robot.driving_joints):
-        drive = joint.transmission
+    own = {joint.name for joint in robot.driving_joints}
+    for joint in robot.joints:
+        i, drive, follows = joint.coordinate, joint.transmission, joint.name not in own
         k, inertia = float(drive.gear_ratio), float(drive.rotor_inertia)
         if drive.motor_axis is None:
             axis = np.array(joint.before.rotation, dtype=float) @ np.array(joint.axis, dtype=float)
         else:
             axis = np.array(drive.motor_axis, dtype=float)
-        energy += k * k * inertia * thetad[i] ** 2 / 2
+        rate = float(joint.ratio) * qd[i] if follows else thetad[i]
+        energy += k * k * inertia * rate**2 / 2
         if joint.parent >= 0:
-            energy += k * thetad[i] * inertia * cs.dot(cs.DM(axis), moving[joint.parent][2])
-        if i in e:
+            energy += k * rate * inertia * cs.dot(cs.DM(axis), moving[joint.parent][2])
+        if i in e and not follows:
             stored += float(drive.stiffness) * (q[i] - theta[i]) ** 2 / 2
     momentum = cs.gradient(energy, v)
     force = cs.jtimes(momentum, v, a) + cs.jtimes(momentum, x, v) - cs.gradient(energy, x) + cs.gradient(stored, x)

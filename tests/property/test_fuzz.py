@@ -70,7 +70,7 @@ def odd(path):
     if number == 7:
         bytearray(150 << 20)
     if number == 8:
-        raise TaupiError("x" * 900, "y" * 900, "z" * 900)
+        raise TaupiError("{x}{y}{z}", x="x" * 900, y="y" * 900, z="z" * 900)
     if number == 9:
         raise TaupiError("one sentence.")
     if number == 10:
@@ -84,7 +84,7 @@ def test_the_harness_notices_crashes_hangs_growth_and_stray_exceptions(monkeypat
     monkeypatch.setitem(FORMATS, "odd", Format("odd.txt", odd, lambda seed, others, rng: seed))
     monkeypatch.setattr(worker, "input_of", lambda name, number, seed, seeds: str(number).encode())
     monkeypatch.setattr(worker, "GROWTH", 100 << 20)
-    monkeypatch.setattr(runner, "SECONDS", 1.0)
+    monkeypatch.setattr(runner, "SECONDS", 0.2)
     said = []
     if jobs > 1:
         monkeypatch.setattr(runner, "BATCH", 5)

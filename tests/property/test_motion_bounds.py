@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taupi.excitation.motions.bounded import JoinedMotion, StraightMotion
-from taupi.excitation.motions.fourier import FourierSeries
-from taupi.excitation.motions.splines import Splines
+from taupi.excitation.motions.families import FourierSeries, Splines
 
 ROUNDING = 1e-9  # of the largest value: the spline and its bound are computed by different sums
 

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from taupi.errors import TaupiError, TaupiWarning
+from taupi.model.formats.description import decode
 from taupi.model.formats.link_tree import robot_from_tree
-from taupi.model.formats.text_file import decode
 from taupi.model.formats.toml import reads, writes
 from taupi.model.formats.urdf import tree_of
 from taupi.model.robot import Robot, Source

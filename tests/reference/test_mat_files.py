@@ -12,7 +12,7 @@ from scipy.io import loadmat, savemat
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.formats.mat_elements import variables
+from taupi.signals.formats.mat import variables
 
 FILES = sorted(Path(scipy.__path__[0], "io/matlab/tests/data").glob("*.mat"))
 # Damaged on purpose, or of version 7.3; and those in which SciPy renames fields, or reads objects.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from mutants import __main__ as command
-from mutants.page import page
+from mutants.page import page, read_first_runs, with_first_run
 from mutants.places import mutants_of
 from mutants.reach import Reach, TimedTest, files_with_tests
 from mutants.results import Results
@@ -98,7 +98,7 @@ def copy(project):
 def reach(project, copy) -> Reach:
     result = Reach(project / ".mutants" / "recordings", project, files_with_tests(project))
     assert result.outdated == ["tests/test_small.py"]
-    command.record(result, copy, jobs=1)
+    command.record(result, [copy])
     return result
 
 
@@ -194,6 +194,31 @@ def test_a_changed_test_file_alone_is_recorded_again(project, reach):
         new.unlink()
 
 
+def test_what_was_recorded_before_an_interruption_is_kept(project, tmp_path, monkeypatch):
+    """Of two files the first is recorded and the second interrupted: only that is left, and the first says what it runs."""
+    root = tmp_path / "project"
+    shutil.copytree(project, root, ignore=shutil.ignore_patterns(".mutants"))
+    shutil.copy(root / "tests/test_small.py", root / "tests/test_later.py")
+    monkeypatch.setattr(command, "PORTION", 1)
+    own, done = Copy(root, root / ".mutants" / "objects"), []
+    record = own.record
+
+    def interrupted(folder, files):
+        if done:
+            raise KeyboardInterrupt
+        done.extend(files)
+        record(folder, files)
+
+    monkeypatch.setattr(own, "record", interrupted)
+    result = Reach(root / ".mutants" / "recordings", root, files_with_tests(root))
+    with pytest.raises(KeyboardInterrupt):
+        command.record(result, [own])
+    own.remove()
+    again = Reach(result.folder, root, files_with_tests(root))
+    assert done == ["tests/test_later.py"] and again.outdated == ["tests/test_small.py"]
+    assert "test_second" in names(again.tests_of(mutant(*SUM), SOURCE))
+
+
 def test_stages_are_a_handful_and_a_budget():
     tests = [TimedTest(1.0, f"tests/test_{k}.py::test") for k in range(10)] + [TimedTest(50.0, "tests/test_0.py::slow")]
     first, rest = stages(tests, budget=4.0)
@@ -259,6 +284,25 @@ def test_the_page_says_who_survived():
     assert "| `signals` | 2 | 1 | 50 % |" in text
     assert "src/taupi/signals/small.py:21  function: min -> max\n    return min(a, LIMIT)" in text
     assert "No sample has been run yet." in page({}, 12, 0.92, ())
+
+
+def test_the_page_leads_with_the_first_run_of_the_newest_seed(tmp_path):
+    """What was killed before facts were written stays, however many are killed later."""
+    both = mutant(*SUM), mutant(*MINIMUM)
+    half = dict(zip(both, (Outcome(KILLED, "t", 1, 1.0), Outcome(SURVIVED, "", 1, 1.0)), strict=True))
+    whole = dict.fromkeys(both, Outcome(KILLED, "t", 1, 1.0))
+    assert read_first_runs(tmp_path) == with_first_run({}, 5, tmp_path) == ()
+    (run,) = with_first_run(half, 5, tmp_path)
+    assert (run.seed, run.mutants, run.killed) == (5, 2, 1)
+    assert with_first_run(whole, 5, tmp_path) == read_first_runs(tmp_path) == (run,)
+    text = page(whole, 5, 0.9, (), (run,))
+    lead = f"**50.0 %** of a sample that nobody had seen were killed: 1 of 2 mutants of seed 5, first run on {run.date}"
+    assert text.index(lead) < text.index("## What is done") < text.index("2 mutants: **100.0 % killed**")
+    assert "others may kill more" not in text
+    runs = with_first_run(whole, 6, tmp_path, tests="those of 3 of 7 files")
+    assert "At least **100.0 %**" in (later := page(whole, 6, 0.9, (), runs)) and "those of 3 of 7 files" in later
+    assert runs == read_first_runs(tmp_path) and [r.seed for r in runs] == [5, 6]
+    assert "First runs of earlier seeds: seed 5" in page(whole, 6, 0.9, (), runs)
 
 
 def test_the_short_form_names_files_that_exist():

@@ -17,10 +17,12 @@ import pytest
 from command_line import taupi as taupi_command
 
 import taupi
+from taupi.cli.main import command_of
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = [README, *sorted((ROOT / "docs").rglob("*.md"))]
+SKILL = ROOT / "skills" / "taupi" / "SKILL.md"
+PAGES = [README, SKILL, *sorted((ROOT / "docs").rglob("*.md"))]
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```[ ]*$", re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'title="([\w.-]+)"')
 NEEDS = re.compile(r"<!-- needs: ([\w, ]+) -->")  # what a page's snippets import beyond the package's own dependencies
@@ -110,12 +112,18 @@ def test_links_point_at_something(page):
 
 
 def test_every_row_of_the_capability_table_has_evidence():
-    section = README.read_text(encoding="utf-8").partition("## What is there today")[2].partition("\nSpeed, ")[0]
-    rows = [line for line in section.splitlines() if line.startswith("|")][2:]
-    assert rows
+    page = (ROOT / "docs" / "evidence.md").read_text(encoding="utf-8").partition("\n## ")[0]
+    rows = [line for line in page.splitlines() if line.startswith("|")][2:]
+    assert len(rows) > 60
     for row in rows:
-        evidence = [t for t in LINK.findall(row) if t.startswith("tests/")]
+        evidence = re.findall(r"`(tests/[\w./-]+)`", row)
         assert evidence, f"no test is named for: {row}"
+        for path in evidence:
+            assert (ROOT / path).exists(), f"{path} does not exist"
+
+
+def test_the_readme_is_short():
+    assert len(README.read_bytes()) <= 6000
 
 
 def test_errata_and_equations_name_tests_that_exist():
@@ -129,3 +137,16 @@ def test_equations_name_functions_that_exist():
     page = (ROOT / "docs" / "concepts" / "equations.md").read_text(encoding="utf-8")
     for name in set(re.findall(r"`tp\.(\w+)", page)):
         assert hasattr(taupi, name), f"equations.md names taupi.{name}, which does not exist"
+
+
+def test_the_skill_says_when_to_use_it_and_names_commands_and_options_that_exist():
+    text = SKILL.read_text(encoding="utf-8")
+    head = text.split("---\n")[1]
+    assert re.match(r"name: taupi\ndescription: .{80,1000}\n$", head)
+    lines = [shlex.split(line) for line in re.findall(r"`(taupi \w[^`]*)`", text) if not line.startswith("taupi --")]
+    assert len(lines) > 6
+    for _, command, *words in lines:
+        flags = {flag for parameter in command_of(command).params for flag in parameter.opts}
+        assert {word for word in words if word.startswith("-")} - {"--json", "--anyway"} <= flags, command
+    for path in re.findall(r"docs/[\w/-]+\.md", text):
+        assert (ROOT / path).exists(), path

@@ -5,9 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from taupi import files
 from taupi.errors import TaupiError
 from taupi.files import refuse_to_replace, write_file, write_folder, write_private, write_text, write_texts
 from taupi.program import disk_cache
@@ -165,7 +167,7 @@ def test_several_files_are_complete_before_the_first_is_renamed(tmp_path, monkey
     write_texts({tmp_path / "a.c": "new", tmp_path / "b.h": "new"})
     assert content(tmp_path) == {"a.c": "new", "b.h": "new"}
     with pytest.raises(TaupiError, match="cannot be written"):  # the second has no folder: the first stays as it was
-        write_texts({tmp_path / "a.c": "newer", tmp_path / "none" / "b.h": "newer"})
+        write_texts({tmp_path / "a.c": "newer", tmp_path / "a.c" / "b.h": "newer"})
     assert content(tmp_path) == {"a.c": "new", "b.h": "new"}
 
 
@@ -186,6 +188,37 @@ def test_private_files_are_private(tmp_path):
     write_private(tmp_path / "cache" / "x.o", b"code")
     assert (tmp_path / "cache" / "x.o").stat().st_mode & 0o077 == 0
     os.umask(mask)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+@pytest.mark.parametrize(
+    "write", [lambda path: write_text(path, "new", force=True), lambda path: write_texts({path: "new"})]
+)
+def test_a_link_stays_a_link_to_what_is_written(tmp_path, write):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "page.html").write_text("old")
+    (tmp_path / "page.html").symlink_to("real/page.html")
+    write(tmp_path / "page.html")
+    assert (tmp_path / "page.html").is_symlink() and (tmp_path / "real" / "page.html").read_text() == "new"
+    (tmp_path / "loop.html").symlink_to("loop.html")
+    with pytest.raises(TaupiError, match="symbolic link"):
+        write_text(tmp_path / "loop.html", "new", force=True)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of file sizes")
+def test_a_disk_that_is_full_leaves_no_folder(tmp_path):
+    script = (
+        "import resource, signal, sys, taupi as tp\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+        "tp.emit(tp.mass_matrix(tp.load('elbow2r')), 'c', sys.argv[1])\n"
+    )
+    (tmp_path / "here").mkdir()
+    for place in ("a/b/c", "here/c"):
+        words = [sys.executable, "-c", script, str(tmp_path / place)]
+        done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+        assert "c cannot be written: File too large" in done.stderr
+    assert [path.name for path in tmp_path.rglob("*")] == ["here"]
 
 
 # The cache --------------------------------------------------------------------------------------------------------------
@@ -228,3 +261,52 @@ def test_pipes_folders_and_damage_in_the_cache_are_no_machine_code(tmp_path, mon
     assert machine_code.load(TEXT).get_function_address("kernel")
     assert entry.is_dir() if kind == "folder" else entry.read_bytes() == stored  # mended, where it can be
     assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+def test_a_cache_that_others_may_write_to_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setenv("TAUPI_CACHE", str(tmp_path))
+    machine_code.load(TEXT)
+    (entry,) = tmp_path.glob("objects-*/*.o")
+    assert disk_cache.stored(entry) is not None
+    entry.parent.chmod(0o777)
+    assert disk_cache.stored(entry) is None
+    entry.unlink()
+    machine_code.load(TEXT)
+    assert not list(tmp_path.glob("objects-*/*.o"))
+    entry.parent.chmod(0o700)
+    monkeypatch.setenv("TAUPI_CACHE", "~nobody-of-that-name/cache")
+    with pytest.raises(TaupiError, match=r"^TAUPI_CACHE is '~nobody-of-that-name/cache', expected a folder"):
+        machine_code.load(TEXT)
+
+
+def test_a_cell_that_is_run_again_overwrites_what_it_wrote_and_nothing_else(tmp_path, monkeypatch):
+    file, folder, others = tmp_path / "a.txt", tmp_path / "out", tmp_path / "theirs.txt"
+    others.write_text("theirs")
+
+    def cell(text):
+        files.write_text(file, text)
+        files.write_folder(folder, lambda staged: (staged / "b.txt").write_text(text))
+
+    monkeypatch.setattr(files, "_WRITTEN", {})
+    cell("in a script")
+    with pytest.raises(TaupiError):
+        cell("again")
+    kernel = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
+    monkeypatch.setitem(sys.modules, "IPython", kernel)
+    with pytest.raises(TaupiError):
+        cell("another session wrote it")
+    file.unlink()
+    (folder / "b.txt").unlink()
+    for text in ("once", "twice"):
+        cell(text)
+        assert file.read_text() == (folder / "b.txt").read_text() == text
+    with pytest.raises(TaupiError):
+        files.write_text(others, "mine")
+    file.write_text("edited by hand")
+    with pytest.raises(TaupiError):
+        cell("thrice")
+    assert file.read_text() == "edited by hand" and others.read_text() == "theirs"
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    with pytest.raises(TaupiError):
+        files.write_folder(folder, lambda staged: (staged / "b.txt").write_text("not in a notebook"))

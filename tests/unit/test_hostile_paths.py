@@ -6,7 +6,7 @@ import stat
 import pytest
 
 import taupi as tp
-from taupi.excitation.geometry.meshes.paths import find_mesh
+from taupi.excitation.geometry.meshes import find_mesh
 from taupi.files import path_of, status_of, write_text
 
 LONG = "x" * 5000

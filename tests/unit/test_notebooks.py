@@ -47,6 +47,27 @@ def test_it_runs_and_is_written(path):
     assert f'href="{path.stem}.html"' in notebooks.as_card(done)
 
 
+@pytest.mark.parametrize("repository", [None, "https://github.com/someone/taupi"])
+def test_a_downloaded_notebook_installs_what_is_missing(repository, monkeypatch, tmp_path):
+    cell = notebooks.installation(repository)
+    notebook = notebooks.Notebook("short", (notebooks.Cell("markdown", "# Short"), notebooks.Cell("code", "1 + 1")))
+    written = [c["source"] for c in json.loads(notebooks.as_ipynb(notebook, (cell,)))["cells"]]
+    assert written == ["# Short", cell.source, "1 + 1"]
+    # The magic calls pip with what is beside it; here it is noted down.
+    code = re.sub(r"%pip install --quiet (.*)", r"installed.append(\1)", cell.source.replace("$what", "what"))
+    monkeypatch.chdir(tmp_path)
+    exec(code, {"installed": (installed := [])})
+    assert installed == []  # taupi is here
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    if repository is None:
+        with pytest.raises(AssertionError):
+            exec(code, {"installed": installed})
+        (tmp_path / "taupi-0.1.0-py3-none-any.whl").touch()
+    exec(code, {"installed": installed})
+    expected = "taupi-0.1.0-py3-none-any.whl[plot]" if repository is None else f"taupi[plot] @ git+{repository}"
+    assert installed == [expected]
+
+
 def test_a_cell_shows_its_last_line_and_a_mistake_is_raised(tmp_path):
     path = tmp_path / "short.py"
     path.write_text("# %% [markdown]\n# # Short\n#\n# One\n# sentence.\n\n# %%\nx = 2\nprint(x)\nx + 1\n")

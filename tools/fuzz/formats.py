@@ -1,33 +1,30 @@
-"""The readers that are fuzzed: how a file of each format is named and read, and how its packed content is changed."""
+"""The readers that are fuzzed: how a file of each format is named, read and used, and how its packed content is changed."""
 
 from __future__ import annotations
 
 import contextlib
-import gzip
 import importlib
-import io
+import json
 import random
-import struct
 import tempfile
-import zipfile
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import taupi as tp
+from fuzz import uses
 from fuzz.mutator import mutated
+from fuzz.structure import inside_arrays, inside_gzip, inside_json, inside_mat, inside_table, inside_xml, inside_zip
+from fuzz.uses import ARM, FLOATING, SEEDS
 from taupi.bridges.mujoco.edited_mjcf import MjcfFile
 from taupi.cli.commands.fleet import _logs as logs_of_arms
-from taupi.excitation.geometry.capsules.stored import plan_from_text
-from taupi.excitation.geometry.meshes.read import read_triangles
-from taupi.excitation.geometry.srdf import disabled_pairs
 from taupi.excitation.geometry.watched import _capsules as stated_capsules
+from taupi.excitation.geometry.watched import disabled_pairs
 from taupi.excitation.limits.motion_limits import motion_limits
-from taupi.identification.online.thresholds_file import read_thresholds
-from taupi.identification.physical.bounds import Bounds
-from taupi.identification.rows.piece_file import read_piece
+from taupi.identification.cluster.client import check_scheduler_file
+from taupi.identification.physical.link_bounds import LinkBounds
+from taupi.identification.rows.pieces import read_piece
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
 from taupi.model.scalars import exact
@@ -57,16 +54,19 @@ def _robot(path: Path) -> None:
 
 
 def _log(path: Path) -> None:
-    if path.stat().st_size % 4:
+    way = path.stat().st_size % 8
+    if way == 0:
+        repr(read_table(path).widths)
+    elif way == 4:
+        json.dumps(tp.signals.suggest_mapping(path).to_dict(), allow_nan=False)
+    else:
         log = tp.read_log(path)
         repr(log)
         log._repr_html_()
-    else:
-        repr(read_table(path).widths)
 
 
 def _streamed(path: Path) -> None:
-    """Read a log in one of three ways: at once, its columns, or in blocks."""
+    """Read a log in one of four ways: at once, its columns, what they seem to hold, or in blocks."""
     if path.stat().st_size % 3:
         _log(path)
     else:
@@ -74,14 +74,16 @@ def _streamed(path: Path) -> None:
             assert len(block) <= 16
 
 
-def _fit(path: Path) -> None:
-    fit = tp.load_fit(path)
-    repr(fit)
-    fit.to_dict()
-
-
-def _run(path: Path) -> None:
-    repr(tp.Run.load(path))
+def _lerobot(path: Path) -> None:
+    """Read the description of a data set beside a table of its own, which the mapped log's folder keeps."""
+    folder = path.parent / "set"
+    for file, target in (
+        (path, folder / "meta/info.json"),
+        (SEEDS.parent / "lerobot.parquet", folder / "data/a/0.parquet"),
+    ):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.read_bytes())
+    repr(tp.read_log(folder))
 
 
 def _formula(path: Path) -> None:
@@ -93,17 +95,18 @@ def _formula(path: Path) -> None:
 
 # Imported here once, for all workers: readers import them when they are first needed.
 for _name in (
+    "h5py",
+    "matplotlib",
     "mujoco",
+    "pxr.Usd",
     "pyarrow.csv",
     "pyarrow.parquet",
     "rosbags.highlevel",
     "sympy",
     "taupi.signals.formats.parquet",
+    "viser",
 ):
     importlib.import_module(_name)
-ARM = tp.load("elbow2r")
-FLOATING = tp.load("elbow2r", floating=True)
-SEEDS = Path(__file__).parents[2] / "tests/fuzz/seeds"
 # Columns of every kind, for mappings that are changed.
 MAPPED_LOG = SEEDS.parent / "mapped.npz"
 
@@ -128,10 +131,6 @@ def _arms(path: Path) -> None:
     logs_of_arms(path, None)
 
 
-def _plan(path: Path) -> None:
-    plan_from_text(path.read_text(encoding="utf-8", errors="replace"))
-
-
 @lru_cache(maxsize=1)
 def _robot_of_the_seed() -> tp.Robot:
     with tempfile.TemporaryDirectory() as folder:
@@ -144,55 +143,17 @@ def _edited(path: Path) -> None:
     MjcfFile.read(path, _robot_of_the_seed())
 
 
-def _thresholds(path: Path) -> None:
-    repr(read_thresholds(path, ARM))
-
-
-# Changes inside of what is packed --------------------------------------------------------------------------------------
-
-
-def inside_gzip(seed: bytes, others: Sequence[bytes], rng: random.Random) -> bytes:
-    """Change the text and pack it again, or change the packed bytes."""
-    if rng.random() < 0.3:
-        return mutated(seed, others, rng)
-    return gzip.compress(mutated(gzip.decompress(seed), [gzip.decompress(o) for o in others], rng), 1, mtime=0)
-
-
-def inside_zip(seed: bytes, others: Sequence[bytes], rng: random.Random) -> bytes:
-    """Change one member of an archive, or the bytes of the archive."""
-    if rng.random() < 0.4:
-        return mutated(seed, others, rng)
-    with zipfile.ZipFile(io.BytesIO(seed)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    chosen = rng.choice(list(members))
-    members[chosen] = mutated(members[chosen], list(members.values()), rng)
-    if rng.random() < 0.1:
-        members[chosen + rng.choice(("", "x", "/", "\\", ".npy", "é"))] = members.pop(chosen)
-    stream, packing = io.BytesIO(), rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
-    with zipfile.ZipFile(stream, "w") as archive:
-        for name, data in members.items():  # each with the same date: with only a name, a member gets the current time
-            archive.writestr(zipfile.ZipInfo(name), data, packing, 1)
-    return stream.getvalue()
-
-
-def inside_mat(seed: bytes, others: Sequence[bytes], rng: random.Random) -> bytes:
-    """Change the bytes of a MATLAB file, and now and then pack its elements as MATLAB does."""
-    data = mutated(seed, others, rng)
-    if rng.random() < 0.7 or len(data) < 136:
-        return data
-    packed = zlib.compress(data[128:], 1)
-    return data[:128] + struct.pack("<II", 15, len(packed)) + packed
-
-
 FORMATS: dict[str, Format] = {
     "urdf": Format("robot.urdf", _robot, share=4),
     "toml": Format("robot.toml", _robot, share=4),
     "mjcf": Format("robot.xml", _robot, share=3),
+    "sdf": Format("robot.sdf", _robot),
+    "usd": Format("robot.usda", _robot, share=1),
     "mapping": Format("map.toml", Columns.of, share=3),
     "mapped": Format("map.toml", _mapped, share=3),
     "limits": Format("limits.toml", _limits),
     "capsules": Format("capsules.toml", _capsules),
-    "bounds": Format("bounds.toml", Bounds.of),
+    "bounds": Format("bounds.toml", LinkBounds.of),
     "srdf": Format("pairs.srdf", disabled_pairs),
     "formula": Format("formulas.txt", _formula, share=1),
     "csv": Format("log.csv", _streamed, share=4),
@@ -202,14 +163,23 @@ FORMATS: dict[str, Format] = {
     "parquet": Format("log.parquet", _streamed, share=4),
     "bag": Format("log.bag", _log),
     "mcap": Format("log.mcap", _log),
+    "foxglove": Format("log.mcap", _streamed, share=1),
+    "ulog": Format("log.ulg", _streamed, share=1),
+    "hdf5": Format("log.h5", _streamed, share=1),
+    "lerobot": Format("info.json", _lerobot, share=1),
     "db3": Format("log.db3", _log, share=1),
-    "fit": Format("fit.json", _fit, share=2),
+    "fit": Format("fit.json", uses.use_fit, inside_json, share=3),
     "piece": Format("a.piece", _piece, inside_zip),
+    "combined": Format("a.piece", uses.combine, inside_arrays),
+    "floating": Format("log.npz", uses.floating_log, inside_arrays),
+    "scene": Format("robot.urdf", uses.scene, inside_xml),
+    "calibration": Format("calibration.json", uses.calibration, inside_json, share=1),
+    "scheduler": Format("scheduler.json", check_scheduler_file, inside_json, share=1),
     "arms": Format("arms.toml", _arms, share=1),
-    "plan": Format("plan.json", _plan, share=1),
+    "plan": Format("plan.json", uses.plan, inside_json, share=1),
     "edited": Format("theirs.xml", _edited, share=2),
-    "thresholds": Format("thresholds.json", _thresholds, share=1),
-    "run": Format("run.parquet", _run, share=2),
-    "stl": Format("mesh.stl", read_triangles, share=1),
-    "obj": Format("mesh.obj", read_triangles, share=1),
+    "thresholds": Format("thresholds.json", uses.detect, inside_json),
+    "run": Format("run.parquet", uses.use_run, inside_table),
+    "stl": Format("mesh.stl", uses.mesh, share=1),
+    "obj": Format("mesh.obj", uses.mesh, share=1),
 }

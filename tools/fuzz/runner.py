@@ -107,7 +107,8 @@ class _Running:
             if not chunk:
                 return True
             self._lines += chunk
-        if not self.hung and time.monotonic() - PROGRESS.unpack_from(self._progress, 0)[1] > 2 * SECONDS:
+        patience = (24 if self.batch.again else 2) * SECONDS  # on the clock: on a busy machine a process waits
+        if not self.hung and time.monotonic() - PROGRESS.unpack_from(self._progress, 0)[1] > patience:
             self.hung = True
             self.end(wait=False)
         return False

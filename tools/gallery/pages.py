@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from gallery.openings import OPENINGS
 from gallery.stories import STORIES, Story
-from taupi.papers.study import GROUPS, Count, Picture, Reproduction, Row, Table, by_part, headings, row_cells
+from taupi.papers.study import GROUPS, Count, Picture, Reproduction, StudyRow, StudyTable, by_part, headings, row_cells
 
 POINTS = 400  # of a line in a picture
 LONGEST = 90  # characters of a cell
@@ -20,7 +21,8 @@ def page(reproduction: Reproduction, folder: Path) -> str:
     """Return the text of the page of a reproduction; write its pictures into `folder`/images."""
     name = reproduction.study.name
     story = STORIES[name]
-    lines = [f"# {story.title}", "", story.problem, "", f"*{reproduction.study.document}.* See also: {story.more}.", ""]
+    lines = [f"# {story.title}", "", *opening(name, story, folder)]
+    lines += [f"*{reproduction.study.document}.* See also: {story.more}.", ""]
     lines += [
         f"**{GROUPS[own]}**: {count}.  " for own, count in zip((False, True), reproduction.counts.values(), strict=True)
     ]
@@ -44,6 +46,20 @@ def page(reproduction: Reproduction, folder: Path) -> str:
         lines += _table(reproduction.tables[key])
     lines += ["## Notes", "", *(f"- {note}" for note in notes), ""]
     return "\n".join(lines)
+
+
+def opening(name: str, story: Story, folder: Path) -> list[str]:
+    """Return what the paper asked, what one call gives today, and what its authors could not do then, with the picture."""
+    beyond = OPENINGS[name](folder / f"images/{name}-beyond.svg")
+    lines = ["**What it asked.** " + story.problem, "", "**What one call gives today.** " + story.today, ""]
+    lines += ["```python", "import taupi as tp", "", story.call, "```", ""]
+    return [
+        *lines,
+        f"**What its authors could not do then.** {_escaped(beyond)}",
+        "",
+        f"![{story.seen}](images/{name}-beyond.svg)",
+        "",
+    ]
 
 
 def _figures(reproduction: Reproduction, story: Story, folder: Path) -> list[str]:
@@ -89,6 +105,7 @@ def draw(picture: Picture, path: Path) -> None:
         for label, values in picture.lines.items():
             axes.plot(picture.time[keep], np.asarray(values)[keep], label=label, linewidth=1.2)
         axes.set(title=picture.title, xlabel=picture.across.name, ylabel=picture.unit)
+        axes.set_yscale("log" if picture.log else "linear")
         axes.grid(alpha=0.3)
         if len(picture.lines) > 1:
             axes.legend(fontsize=8, frameon=False)
@@ -96,17 +113,25 @@ def draw(picture: Picture, path: Path) -> None:
         pyplot.close(figure)
 
 
-def _slips(rows: Sequence[Row]) -> list[str]:
+def _slips(rows: Sequence[StudyRow]) -> list[str]:
     """Return the rows of the paper that differ, with the reason, or what was tried to find one."""
-    lines = ["## Its slips, and what else differs", ""]
+    reasons: dict[str, list[StudyRow]] = {}
     for row in rows:
         if not row.agrees:
-            reason = row.because or f"the reason is not known; {row.tried}"
-            lines.append(f"- **{_escaped(row.what)}**: {_escaped(reason)}.")
+            reasons.setdefault(row.because or f"the reason is not known; {row.tried}", []).append(row)
+    lines = ["## Its slips, and what else differs", ""]
+    for reason, several in reasons.items():
+        names = ", ".join(f"**{_escaped(row.what)}**{_place(row.source)}" for row in several)
+        lines.append(f"- {names}: {_escaped(reason)}.")
     return [*lines, ""]
 
 
-def _table(table: Table) -> list[str]:
+def _place(source: str) -> str:
+    """Return the number of an equation behind its name, if the source is one."""
+    return f" {_escaped(source)}" if source.startswith("(") else ""
+
+
+def _table(table: StudyTable) -> list[str]:
     heading, *rows = table.cells()
     return [f"### {table.title}", "", *_markdown(heading, rows)]
 

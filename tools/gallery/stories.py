@@ -9,11 +9,15 @@ from dataclasses import dataclass
 class Story:
     """A page's words: `title`, the document's `problem` in three sentences, `python` lines, `shell` lines.
 
+    `today` says what one `call` gives, `seen` what the picture beside what the authors could not do shows.
     `pictures` are the beginnings of the titles of pictures to show, in order; `tables` the names of tables; `more` are links.
     """
 
     title: str
     problem: str
+    today: str
+    call: str
+    seen: str
     python: str
     shell: str
     pictures: tuple[str, ...]
@@ -32,13 +36,16 @@ STORIES = {
         "hide that. Gabiccini, Bracci, De Carli, Fredianelli and Bicchi differentiate the Lagrangian by hand and keep the "
         "parameters apart from the start: blocks X, W and Z of each link side by side are the classical regressor Y and, with a "
         "reference velocity, Slotine and Li's Y_r. The planar elbow shows every block in full.",
+        "Both regressors of any arm, as formulas, from its table or file, and every block of every link.",
+        'both = tp.explicit_regressor(tp.load("elbow2r"))',
+        "How many characters each entry of Y_r of a seven-joint arm has, as a formula",
         'arm = tp.load("elbow2r")\n'
         "both = tp.explicit_regressor(arm)\n"
         "Y, Y_r = both.reduced  # 2 x 8, as formulas of SymPy\n"
         "print(both.link(1))  # X, W, Z of the second link; W is printed with a wrong b5\n"
         'print(both.link(1, "momentum").mathematica(time="t"))  # dT/dqd, in q(t)\n'
         "B0, B1, B2 = tp.closed_form.link_mass_tensors(arm)([0.1, 0.2])  # (49), (52)",
-        "taupi reproduce gabiccini2009 -o out\ntaupi explicit elbow2r --what regressor",
+        "taupi reproduce gabiccini2009 -o out\ntaupi explicit elbow2r regressor",
         ("Y_r pi",),
         ("blocks",),
         "[tutorial](../tutorials/gabiccini-elbow.md), [equations](../concepts/equations.md#gabiccini), "
@@ -50,6 +57,9 @@ STORIES = {
         "What are the terms of M(q) q̈ + c(q, q̇) + g(q) = τ, what do they look like, and how large can they get? The lecture "
         "answers for an arm of two point masses, by Lagrange's and by Newton's and Euler's equations, in closed form and by "
         "recursion, and lists what holds for every arm. It ends with parameters, which enter linearly, and with a simulation.",
+        "Every term of an arm, as a formula or as a fast program, and bounds of M, c and g that are certain, not sampled.",
+        'limits = tp.bounds(tp.load("lecture2r"), (-1.5707963, 1.5707963))',
+        "Norms of M of the PUMA 560 at random configurations, between bounds that are certain",
         'arm = tp.load("lecture2r")\n'
         "print(tp.mass_matrix(arm).sympy())\n"
         'print(tp.closed_form.bound_formulas(arm, (-1.5707963, 1.5707963))["g_1"])\n'
@@ -70,6 +80,9 @@ STORIES = {
         "with the number of joints and not with its cube. Kubozono, Yamakita and Furuta write the recursion in spatial vectors, "
         "stack it, and find the closed form that it realises: of Niemeyer and Slotine's law it is Slotine and Li's, of Walker's "
         "another one. The stacks J, J_t, V_s, C₁, C₂ and C₃ are the bridge.",
+        "The law by its recursion, for any arm, with estimates of its ten parameters a link: to simulate, or to take away as C.",
+        'law = tp.NiemeyerSlotine(tp.load("puma560"))',
+        "V of sixteen PUMA arms that begin with different wrong estimates",
         'arm = tp.load("puma560")\n'
         "J, J_t, V_s, inertia, C_1, C_2, C_3 = tp.closed_form.spatial_stacks(arm)([0.1] * 6, [0.2] * 6)\n"
         "H = J_t @ inertia @ J\n"
@@ -89,6 +102,9 @@ STORIES = {
         "unknown parameters, lengths among them. Aldana, Nuño and Basañez write them out for a planar arm of three links: 25 "
         "parameters and a regressor of 3 x 25, entry by entry. One sign of 75 entries is wrong, one parameter is another's copy, "
         "and 14 of the 25 columns are independent.",
+        "The regressor of 25 parameters, what the parameters are, and how many of them can be told apart.",
+        "lumped = tp.operational.planar_3r_regressor()",
+        "Singular values of the regressor of 25 columns, stacked at random states, and of the lumped one",
         "lumped = tp.operational.planar_3r_regressor()  # 3 x 25, its 25 parameters, and how they are made\n"
         "print(lumped.rank, lumped.expressions[:3])\n"
         "Y = lumped.regressor([0.3, 0.9, -0.4], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9])",
@@ -107,6 +123,9 @@ STORIES = {
         "Behind a gear that gives way, motor and link move apart, and what is identified of a rigid robot is not all there is. "
         "Zollo, Lopez, Spedaliere, Garcia Aracil and Guglielmelli extend the regressor to 2n rows, 14n columns: links, rotors, "
         "springs and friction. They identify an arm of two joints and a PUMA 560 in simulation, encoders and noise included.",
+        "The regressor of links, rotors, springs and friction of any arm with elastic joints: 12 x 84 of the PUMA.",
+        'Y = tp.elastic_regressor(tp.load("puma560_elastic"))',
+        "Errors of 62 base parameters of an elastic PUMA beside the half widths of their intervals",
         'arm = tp.load("zollo2r")\n'
         "Y = tp.elastic_regressor(arm)\n"
         "parts = tp.elastic.regressor_parts(arm)  # Y_B, Y_C, Y_oth\n"
@@ -128,7 +147,7 @@ STORIES = {
             "PUMA, joint2: link and motor",
             "PUMA, joint3: link and motor",
         ),
-        ("planar_noise", "table_3", "table_4", "table_5", "table_6"),
+        ("planar_readings", "planar_noise", "table_3", "table_4", "table_5", "table_6"),
         "[tutorial](../tutorials/zollo-elastic.md), [equations](../concepts/equations.md#zollo), "
         "[reference runs](../concepts/reference-runs.md), [errata](../concepts/errata.md)",
         "Redrawn, on motions of our own, since the paper's are not printed: torques, positions, and links beside "

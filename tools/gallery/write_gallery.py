@@ -1,7 +1,8 @@
 """Rerun the studies and write the gallery: `python tools/gallery/write_gallery.py [STUDY ...]`, all of them by default.
 
 Writes docs/gallery/STUDY.md with its pictures, docs/gallery/counts.json, and from that the table of counts in
-docs/gallery/index.md and README.md. The counts are those that `taupi reproduce STUDY` prints: they come from the same object.
+docs/gallery/index.md and docs/evidence.md, and the sentence in README.md.
+The counts are what `taupi reproduce STUDY` prints: they come from the same object.
 """
 
 from __future__ import annotations
@@ -33,11 +34,23 @@ def counts_table(counts: dict[str, dict[str, dict[str, int]]], prefix: str = "")
         cells = [_words(counts[name][kind]) for kind in ("paper", "reference")]
         authors = study(name).document.partition(":")[0]
         lines.append(f"| [{authors}]({prefix}{name}.md) | {cells[0]} | {cells[1]} |")
-    sums = {
-        k: {x: sum(c[k][x] for c in counts.values()) for x in ("rows", "agree", "known", "unknown")}
-        for k in ("paper", "reference")
-    }
+    sums = together(counts)
     return "\n".join([*lines, f"| together | {_words(sums['paper'])} | {_words(sums['reference'])} |"])
+
+
+def together(counts: dict[str, dict[str, dict[str, int]]]) -> dict[str, dict[str, int]]:
+    """Return the counts of all studies together."""
+    return {k: {x: sum(c[k][x] for c in counts.values()) for x in FIELDS} for k in ("paper", "reference")}
+
+
+def sentence(counts: dict[str, dict[str, dict[str, int]]]) -> str:
+    """Return what the front page says of the counts."""
+    paper = together(counts)["paper"]
+    return (
+        f"`taupi reproduce` reruns the five [documents](docs/gallery/index.md) behind it: {paper['agree']} of their "
+        f"{paper['rows']} equations and figures agree, {paper['known']} differ for a known reason, "
+        f"{paper['unknown']} for an unknown one."
+    )
 
 
 def _words(count: dict[str, int]) -> str:
@@ -62,7 +75,12 @@ def write(names: list[str]) -> None:
         counts[name] = {kind: asdict(count) for kind, count in reproduction.counts.items()}
         print(f"{name}: {reproduction.summary}")
     COUNTS.write_text(json.dumps(counts, indent=1) + "\n", encoding="utf-8")
-    for path, prefix in ((GALLERY / "index.md", ""), (ROOT / "README.md", "docs/gallery/")):
+    front = ROOT / "README.md"
+    text = front.read_text(encoding="utf-8")
+    front.write_text(
+        re.sub(r"^`taupi reproduce` reruns .*$", lambda _: sentence(counts), text, flags=re.MULTILINE), encoding="utf-8"
+    )
+    for path, prefix in ((GALLERY / "index.md", ""), (ROOT / "docs/evidence.md", "gallery/")):
         path.write_text(replaced(path.read_text(encoding="utf-8"), counts_table(counts, prefix)), encoding="utf-8")
 
 

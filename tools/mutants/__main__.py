@@ -6,14 +6,17 @@ import argparse
 import queue
 import shutil
 import sys
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 from mutants import sample
-from mutants.page import killed_share, page, rows, survivor
+from mutants.page import killed_share, page, read_first_runs, rows, survivor, with_first_run
 from mutants.places import Mutant
 from mutants.reach import Reach, TimedTest, digest, files_with_tests
 from mutants.results import Results
+from mutants.sample import room_of
 from mutants.trial import Copy, Outcome, try_mutant
 
 # Files whose tests are quick and thorough, for a run of a minute.
@@ -25,6 +28,9 @@ SHORT_ONLY = (
 )
 SHORT_TESTS = ("tests/reference/test_spec_vectors.py", "tests/unit/signals/test_processing.py")
 SHORT_SIZE, SHORT_LEAST = 12, 0.8
+PORTION = 12  # test files that are recorded at a time
+
+T = TypeVar("T")
 
 
 def arguments(words: list[str] | None = None) -> argparse.Namespace:
@@ -32,7 +38,9 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="mutants", description="Insert small faults into the source: do the tests notice?"
     )
-    parser.add_argument("--seed", type=int, default=12, help="of the sample")
+    parser.add_argument(
+        "--seed", type=int, default=12, help="of the sample; with --report, the first run of a new seed is kept"
+    )
     parser.add_argument("--size", type=int, default=200, help="number of mutants")
     parser.add_argument(
         "--least", type=float, default=0.0, help="share that must be killed, 0 to 1; below it the exit code is 1"
@@ -46,6 +54,11 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
         default=[],
         metavar="PATH",
         help="files or folders of tests (default: all); only lines that they run are changed",
+    )
+    parser.add_argument(
+        "--recorded",
+        action="store_true",
+        help="record no more: only the tests recorded so far are run, and the share is a lower bound",
     )
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the page there")
     parser.add_argument("--jobs", type=int, default=2, help="mutants that are tried at the same time")
@@ -68,43 +81,42 @@ def arguments(words: list[str] | None = None) -> argparse.Namespace:
     return result
 
 
-def record(reach: Reach, copy: Copy, jobs: int) -> None:
-    """Bring the recordings up to date."""
-    files = reach.outdated
+def record(reach: Reach, copies: list[Copy]) -> None:
+    """Bring the recordings up to date, in portions that are kept as they are done: an interrupted run goes on from there.
+
+    Test files in folders named after a room come first: they kill most mutants.
+    """
+    files = sorted(
+        reach.outdated, key=lambda file: room_of(file.replace("tests/unit", sample.PACKAGE)) not in sample.ROOMS
+    )
     if files:
         print(f"Recording which lines {len(files)} test files run ...", flush=True)
+
+    def attempt(copy: Copy, portion: list[str]) -> None:
         folder = reach.begin()
         try:
-            copy.record(folder, files, jobs)
+            copy.record(folder, portion)
         except BaseException:
             shutil.rmtree(folder)
             raise
-        reach.finish(folder, files)
+        reach.finish(folder, portion)
+        print(f"{len(reach.outdated)} test files left", flush=True)
+
+    on_free_copies(attempt, [files[k : k + PORTION] for k in range(0, len(files), PORTION)], copies)
 
 
-def try_all(
-    mutants: list[Mutant], texts: dict[str, str], reach: Reach, results: Results, copies: list[Copy], budget: float
-) -> dict[Mutant, Outcome]:
-    """Try every mutant whose outcome is not known, each in a copy that is free; return all outcomes in their order."""
+def on_free_copies(work: Callable[[Copy, T], None], todo: Iterable[T], copies: list[Copy]) -> None:
+    """Do each piece of work in a copy that is free; if one fails, or the user interrupts, stop all."""
     free: queue.Queue[Copy] = queue.Queue()
     for copy in copies:
         free.put(copy)
-    outcomes = {m: results.get(m) for m in mutants}
-    todo = [m for m in mutants if outcomes[m] is None]
-    selected = {m: reach.tests_of(m, texts[m.file]) for m in todo}  # beforehand: the recordings are read by one thread
-    print(f"{len(mutants)} mutants, {len(mutants) - len(todo)} of them known from before", flush=True)
 
-    def attempt(mutant: Mutant) -> None:
+    def attempt(piece: T) -> None:
         copy = free.get()
         try:
-            outcome = try_mutant(copy, mutant, texts[mutant.file], selected[mutant], budget)
+            work(copy, piece)
         finally:
             free.put(copy)
-        results.put(mutant, outcome)
-        outcomes[mutant] = outcome
-        known = sum(o is not None for o in outcomes.values())
-        place = f"{mutant.file}:{mutant.line} {mutant.change}"
-        print(f"[{known}/{len(mutants)}] {outcome.result}, {outcome.seconds:.0f} s: {place}", flush=True)
 
     pool = ThreadPoolExecutor(len(copies))
     try:
@@ -113,7 +125,28 @@ def try_all(
         pool.shutdown(wait=False, cancel_futures=True)
         for copy in copies:
             copy.stop()
+        pool.shutdown()  # what was stopped tidies up before the copies go
         raise
+
+
+def try_all(
+    mutants: list[Mutant], texts: dict[str, str], reach: Reach, results: Results, copies: list[Copy], budget: float
+) -> dict[Mutant, Outcome]:
+    """Try every mutant whose outcome is not known, each in a copy that is free; return all outcomes in their order."""
+    outcomes = {m: results.get(m) for m in mutants}
+    todo = [m for m in mutants if outcomes[m] is None]
+    selected = {m: reach.tests_of(m, texts[m.file]) for m in todo}  # beforehand: the recordings are read by one thread
+    print(f"{len(mutants)} mutants, {len(mutants) - len(todo)} of them known from before", flush=True)
+
+    def attempt(copy: Copy, mutant: Mutant) -> None:
+        outcome = try_mutant(copy, mutant, texts[mutant.file], selected[mutant], budget)
+        results.put(mutant, outcome)
+        outcomes[mutant] = outcome
+        known = sum(o is not None for o in outcomes.values())
+        place = f"{mutant.file}:{mutant.line} {mutant.change}"
+        print(f"[{known}/{len(mutants)}] {outcome.result}, {outcome.seconds:.0f} s: {place}", flush=True)
+
+    on_free_copies(attempt, todo, copies)
     return {m: o for m, o in outcomes.items() if o is not None}
 
 
@@ -140,8 +173,14 @@ def main() -> None:
     if options.fresh:
         shutil.rmtree(cache, ignore_errors=True)
     reach = Reach(cache / "recordings", options.root, files_with_tests(options.root, options.tests))
+    tests = "all"
+    if options.recorded:
+        tests = f"those of {len(reach.files) - len(reach.outdated)} of {len(reach.files)} files"
+        reach.files = sorted(set(reach.files) - set(reach.outdated))
     trees = [digest(options.root / name) for name in ("src", "tests", "docs")]
-    results = Results(cache / "results.json", options.root, " ".join([*trees, *options.tests, str(options.budget)]))
+    results = Results(
+        cache / "results.json", options.root, " ".join([*trees, *options.tests, tests, str(options.budget)])
+    )
     copies = [Copy(options.root, cache / "objects") for _ in range(options.jobs)]
 
     def wanted(mutant: Mutant) -> bool:
@@ -149,27 +188,30 @@ def main() -> None:
         return not options.tests or bool(reach.tests_of(mutant, texts[mutant.file]))
 
     try:
-        record(reach, copies[0], options.jobs)
+        record(reach, copies)
         mutants = sample.draw(texts, options.size, options.seed, equivalents, wanted)
         outcomes = try_all(mutants, texts, reach, results, copies, options.budget)
         check_killers(outcomes, copies[0])
     finally:
         for copy in copies:
             copy.remove()
-    conclude(outcomes, options, equivalents)
+    conclude(outcomes, options, equivalents, tests)
 
 
 def conclude(
-    outcomes: dict[Mutant, Outcome], options: argparse.Namespace, equivalents: tuple[sample.Equivalent, ...]
+    outcomes: dict[Mutant, Outcome], options: argparse.Namespace, equivalents: tuple[sample.Equivalent, ...], tests: str
 ) -> None:
-    """Print what survived and the shares, write the page, and exit with 1 if too few were killed."""
+    """Print what survived `tests` and the shares, write the page, and exit with 1 if too few were killed."""
     for mutant, outcome in outcomes.items():
         if not outcome.killed:
             print(f"survived: {survivor(mutant, outcome)}")
     for name, total, kills in rows(outcomes):
         print(f"{name}: {kills} of {total} killed")
     if options.report:
-        options.report.write_text(page(outcomes, options.seed, options.least, equivalents), encoding="utf-8")
+        whole = not (options.only or options.tests)
+        first = with_first_run(outcomes, options.seed, options.root, tests) if whole else read_first_runs(options.root)
+        text = page(outcomes, options.seed, options.least, equivalents, first)
+        options.report.write_text(text, encoding="utf-8")
     if killed_share(outcomes) < options.least:
         sys.exit(f"{100 * killed_share(outcomes):.1f} % were killed, {100 * options.least:.0f} % are required.")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -78,8 +79,8 @@ class Recording:
     @cached_property
     def tests(self) -> dict[str, dict]:
         """What was noted about each test that passed."""
-        notes = (json.loads(p.read_text(encoding="utf-8")) for p in self.folder.glob("tests.*.json"))
-        return {name: note for part in notes for name, note in part.items() if note["passed"]}
+        notes = json.loads((self.folder / "tests.json").read_text(encoding="utf-8"))
+        return {name: note for name, note in notes.items() if note["passed"]}
 
     @cached_property
     def _by_fixture(self) -> dict[str, list[str]]:
@@ -101,13 +102,9 @@ class Recording:
         import coverage
 
         if file not in self._contexts:
-            merged: dict[int, list[str]] = defaultdict(list)
-            for path in self.folder.glob("lines.*"):
-                data = coverage.CoverageData(str(path))
-                data.read()
-                for line, names in data.contexts_by_lineno(file).items():
-                    merged[line] += names
-            self._contexts[file] = merged
+            data = coverage.CoverageData(str(self.folder / "lines"))
+            data.read()
+            self._contexts[file] = data.contexts_by_lineno(file)
         return self._contexts[file]
 
     def old_lines(self, file: str, text: str) -> dict[int, int]:
@@ -139,6 +136,7 @@ class Reach:
 
     def __init__(self, folder: Path, root: Path, files: Iterable[str]) -> None:
         self.folder, self.root, self.files = folder, root, list(files)
+        self._lock = threading.Lock()
         self.recordings = [Recording(p.parent) for p in sorted(folder.glob("*/digests.json"), reverse=True)]
 
     def newest(self, file: str) -> Recording | None:
@@ -157,9 +155,10 @@ class Reach:
 
     def begin(self) -> Path:
         """Return the folder of a new recording."""
-        numbers = [int(p.name) for p in self.folder.glob("[0-9]*")]
-        new = self.folder / f"{max(numbers, default=0) + 1:04d}"
-        new.mkdir(parents=True)
+        with self._lock:
+            numbers = [int(p.name) for p in self.folder.glob("[0-9]*")]
+            new = self.folder / f"{max(numbers, default=0) + 1:04d}"
+            new.mkdir(parents=True)
         return new
 
     def finish(self, folder: Path, files: Iterable[str]) -> None:

@@ -34,26 +34,21 @@ def context(kind: str, name: str) -> str:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Record here, unless workers do it. A test that cannot live with a trial's memory, such as a browser's, is left out."""
+    """Begin to record. A test that cannot live with a trial's memory, such as a browser's, is left out."""
     limit_memory()
-    is_worker = hasattr(config, "workerinput")
-    if is_worker or not config.getoption("numprocesses", None):
-        worker = config.workerinput["workerid"] if is_worker else "main"
-        config.pluginmanager.register(Recorder(Path(os.environ[FOLDER]), worker))
+    config.pluginmanager.register(Recorder(Path(os.environ[FOLDER])))
 
 
 class Recorder:
     """Notes lines under the running context, and for each test its outcome, seconds and fixtures."""
 
-    def __init__(self, folder: Path, worker: str) -> None:
-        self.folder, self.worker = folder, worker
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.tests: dict[str, dict[str, Any]] = {}
         self._contexts: list[str] = []
         self._modules = 0
         self._caches: list[Any] = []
-        self.coverage = coverage.Coverage(
-            data_file=str(folder / f"lines.{worker}"), config_file=False, include=["src/taupi/*"]
-        )
+        self.coverage = coverage.Coverage(data_file=str(folder / "lines"), config_file=False, include=["src/taupi/*"])
         self.coverage.set_option("run:relative_files", True)
         self.coverage.start()
 
@@ -112,7 +107,7 @@ class Recorder:
         """Write down what was noted."""
         self.coverage.stop()
         self.coverage.save()
-        (self.folder / f"tests.{self.worker}.json").write_text(json.dumps(self.tests), encoding="utf-8")
+        (self.folder / "tests.json").write_text(json.dumps(self.tests), encoding="utf-8")
 
 
 def _fixture(definition: pytest.FixtureDef[Any]) -> str:

@@ -106,12 +106,11 @@ class Copy:
             raise InterruptedError("The run was stopped.")
         return self._process.returncode, printed
 
-    def record(self, folder: Path, files: Sequence[str], jobs: int) -> None:
+    def record(self, folder: Path, files: Sequence[str]) -> None:
         """Run test files and note into `folder` which test runs which line."""
-        parallel = ("-n", str(jobs)) if jobs > 1 and len(files) > 1 else ()
         variables = {recorder.FOLDER: str(folder)}
-        code, printed = self.pytest("-p", "mutants.recorder", *parallel, *files, variables=variables)
-        if code not in (0, 1):  # a test that fails by itself is only left out
+        code, printed = self.pytest("-p", "mutants.recorder", *files, variables=variables)
+        if code not in (0, 1, NO_TESTS):  # a test that fails by itself is only left out
             raise RuntimeError(f"The tests cannot be recorded:\n{printed}")
         if code:
             print("\n".join(line for line in printed.splitlines() if line.startswith(("FAILED", "ERROR"))), flush=True)

@@ -5,20 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from taupi.errors import Argument, TaupiError, unknown
+from taupi.errors import TaupiError, unknown
+from taupi.schema import finite_or_none
 from taupi.tables import html_table, table
 
 
 @dataclass(frozen=True)
 class Bound:
-    """An enclosure of an extreme value: `lower` <= extreme <= `upper`, both certain, and one of them attained at q = `at`.
+    """Enclose an extreme value: `lower` <= extreme <= `upper`, both certain, and one of them attained at q = `at`.
 
-    For a supremum, `upper` bounds every value and `lower` is attained; for an infimum (`infimum`) it is the other way round.
-    `value` is the one that holds everywhere. `name` and `text` say what is bounded, `direction` is the velocity at which a
-    velocity term is attained, `converged` says whether the gap reached its tolerance, and `method` how the bound was found. (For
-    the textbook's rules for c, the enclosed number is the one that the rule gives.)
+    For a supremum, `upper` bounds every value and `lower` is attained; for an infimum it is the other way round; `value` is the
+    one that holds everywhere. (For the textbook's rules for c, the enclosed number is the one that the rule gives.)
+
+    Attributes:
+        name: What is bounded, as a key of `Bounds`.
+        text: The same as a formula.
+        lower: The lower end.
+        upper: The upper end.
+        infimum: Whether a smallest value is bounded, not a largest.
+        at: Where the attained end is attained, (n,) in rad or m.
+        direction: The velocity at which a velocity term is attained.
+        converged: Whether the gap reached its tolerance.
+        method: How the bound was found.
     """
 
     name: str
@@ -46,9 +55,9 @@ class Bound:
         """upper - lower: how far each end may be from the true extreme."""
         return self.upper - self.lower
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain data; an infinite end is None."""
-        numbers = {k: _finite(getattr(self, k)) for k in ("value", "lower", "upper", "gap")}
+        numbers = {k: finite_or_none(getattr(self, k)) for k in ("value", "lower", "upper", "gap")}
         places = {"at": list(self.at), "direction": list(self.direction)}
         facts = {"infimum": self.infimum, "converged": self.converged, "method": self.method}
         return {"name": self.name, "text": self.text, **numbers, **places, **facts}
@@ -82,14 +91,18 @@ class Growth:
     def __call__(self, *d: float) -> float:
         """Return the bound for slides at `d`, in m and in the order of `joints`."""
         if len(d) != len(self.joints):
-            message = f" has {len(d)} values, expected {len(self.joints)}: one per slide {self.joints}."
-            raise TaupiError(Argument("d"), message)
+            raise TaupiError(
+                "{d} has {got} values, expected {expected}: one per slide {joints}.",
+                got=len(d),
+                expected=len(self.joints),
+                joints=self.joints,
+            )
         total = sum(
             b.upper * math.prod(abs(x) ** p for x, p in zip(d, power, strict=True)) for power, b in self.coefficients
         )
         return total * (1 + 2.0**-46)  # more than all the roundings of these few products and sums
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         coefficients = [{"power": list(power), "bound": b.to_dict()} for power, b in self.coefficients]
         return {"name": self.name, "text": self.text, "joints": list(self.joints), "coefficients": coefficients}
@@ -101,11 +114,16 @@ class Growth:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Bounds of a robot's dynamics over a joint range: `bounds["mu2"]` is a `Bound`, `growing("M_2")` grows with the slides.
+    """Hold bounds of a robot's dynamics: `bounds["mu2"]` is a `Bound`, `growing("M_2")` grows with the slides.
 
-    `robot` is the robot's name, `joints` are the names of its coordinates and `range` their ends, in rad or m. `entries` are the
-    bounds, `growth` those that grow with slides, by default none. `notes` say what could not be bounded, and `tolerance` is the
-    relative gap that was asked for.
+    Attributes:
+        robot: The robot's name.
+        joints: Names of its coordinates.
+        range: Their ends, rad or m.
+        entries: The bounds.
+        growth: Those that grow with slides, by default none.
+        notes: What could not be bounded.
+        tolerance: The relative gap that was asked for.
     """
 
     robot: str
@@ -141,9 +159,9 @@ class Bounds:
             raise unknown("growing bound", name, by_name, f"the bounds of {self.robot}")
         return by_name[name]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain data for JSON."""
-        spans = dict(zip(self.joints, ([_finite(v) for v in r] for r in self.range), strict=True))
+        spans = dict(zip(self.joints, ([finite_or_none(v) for v in r] for r in self.range), strict=True))
         entries = [b.to_dict() for b in self.entries]
         rest = {"growth": [g.to_dict() for g in self.growth], "notes": list(self.notes)}
         return {"robot": self.robot, "range": spans, "tolerance": self.tolerance, "bounds": entries, **rest}
@@ -175,10 +193,6 @@ class Bounds:
 
     def _repr_html_(self) -> str:
         return html_table(self._title(), self._rows(), self._below())
-
-
-def _finite(x: float) -> float | None:
-    return x if math.isfinite(x) else None
 
 
 def _numbers(values: Sequence[float]) -> str:

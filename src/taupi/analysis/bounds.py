@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.analysis.bound_results import Bound, Bounds, Growth
-from taupi.analysis.bounding.branch_and_bound import STARTS, Enclosure, Maximisation, enclose, random_search
+from taupi.analysis.bounding.branch_and_bound import STARTS, EnclosedMaximum, Maximisation, enclose, random_search
 from taupi.analysis.bounding.norms import (
     ColumnSum,
     ConvexFunction,
@@ -19,19 +19,19 @@ from taupi.analysis.bounding.norms import (
     SpectralNorm,
     TopEigenvalue,
     VectorNorm,
-    Weighted,
+    WeightedNorm,
 )
 from taupi.analysis.bounding.robot_functions import (
     RobotFunction,
+    directions,
     gravity_function,
     mass_function,
     pairs,
     velocity_function,
 )
-from taupi.analysis.bounding.velocity_directions import directions
 from taupi.analysis.joint_range import RangeLike, joint_range, magnitude, require_numbers
 from taupi.checks import is_number, whole_number
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.model.body import smallest_eigenvalue
 from taupi.model.robot import Robot
 from taupi.progress import progress
@@ -58,7 +58,7 @@ MASS: dict[str, tuple[str, ConvexFunction, bool]] = {
 
 
 @dataclass(frozen=True)
-class _Search:
+class _BoundSearch:
     """A robot over a joint range, and how much work a bound may cost."""
 
     robot: Robot
@@ -84,7 +84,7 @@ class _Search:
         q[list(term.coordinates)] = values[: len(term.coordinates)]
         return tuple(float(v) for v in q)
 
-    def enclosed(self, problem: Maximisation, samples: int) -> Enclosure:
+    def enclosed(self, problem: Maximisation, samples: int) -> EnclosedMaximum:
         """Return the enclosure of a maximum."""
         floor = DUST * magnitude(self.robot)
         boxes = max(1, int(self.boxes * min(1.0, COST / max(1.0, problem.function.cost))))
@@ -150,7 +150,7 @@ class _Search:
         return self._explained(bound, f"branch and bound by the {how}, boxes: {boxes}", samples)
 
 
-def _product_norm(n: int, p: float) -> Weighted:
+def _product_norm(n: int, p: float) -> WeightedNorm:
     """Return a norm of the coefficients of v_i v_j (i <= j) that bounds ||c||_p / ||v||_p^2.
 
     p = 1: max_ij ||Gamma_ij||_1, since sum_ij |v_i v_j| = 1. p = infinity: max_k sum_ij |Gamma_kij|. p = 2: the largest singular
@@ -158,7 +158,7 @@ def _product_norm(n: int, p: float) -> Weighted:
     """
     mixed = {1.0: 0.5, 2.0: math.sqrt(0.5)}.get(p, 1.0)
     weights = tuple(1.0 if i == j else mixed for i, j in pairs(n))
-    return Weighted(SingularValue() if p == 2 else ColumnSum(), weights, transposed=p == math.inf)
+    return WeightedNorm(SingularValue() if p == 2 else ColumnSum(), weights, transposed=p == math.inf)
 
 
 def _inverse(mu1: Bound, mu2: Bound) -> list[Bound]:
@@ -195,7 +195,7 @@ def _at_least_zero(robot: Robot, mu1: Bound) -> Bound:
     )
 
 
-def _mass_bounds(search: _Search, mass: RobotFunction, step: Step) -> list[Bound]:
+def _mass_bounds(search: _BoundSearch, mass: RobotFunction, step: Step) -> list[Bound]:
     by_name: dict[str, Bound] = {}
     for name, (text, norm, infimum) in MASS.items():
         step(name)
@@ -208,14 +208,14 @@ def _mass_bounds(search: _Search, mass: RobotFunction, step: Step) -> list[Bound
     return [by_name["mu1"], by_name["mu2"], *_inverse(by_name["mu1"], by_name["mu2"]), *list(by_name.values())[2:]]
 
 
-def _velocity_bounds(search: _Search, gamma: RobotFunction, step: Step) -> list[Bound]:
+def _velocity_bounds(search: _BoundSearch, gamma: RobotFunction, step: Step) -> list[Bound]:
     n, entries = search.robot.n, []
     for key, p in NORMS.items():
         step(f"c_{key}")
         entries.append(search.velocity(gamma, f"c_{key}", f"||c||_{key} / ||qd||_{key}^2", p))
     step("Gamma")
     halved = tuple(1.0 if i == j else 0.5 for i, j in pairs(n))
-    largest = search.extreme(gamma, "Gamma", "max |Gamma_kij|", Weighted(LargestEntry(), halved))
+    largest = search.extreme(gamma, "Gamma", "max |Gamma_kij|", WeightedNorm(LargestEntry(), halved))
     rules = (("c_2_n2", "n^2 max |Gamma|", n**2), ("c_2_n32", "n^(3/2) max |Gamma|", n**1.5))
     for name, rule, factor in rules:
         lower, upper = factor * largest.lower, factor * largest.upper * (1 + 2.0**-50)
@@ -224,7 +224,7 @@ def _velocity_bounds(search: _Search, gamma: RobotFunction, step: Step) -> list[
     return [*entries, largest]
 
 
-def _gravity_bounds(search: _Search, gravity: RobotFunction, step: Step) -> list[Bound]:
+def _gravity_bounds(search: _BoundSearch, gravity: RobotFunction, step: Step) -> list[Bound]:
     entries = []
     for key, p in NORMS.items():
         step(f"g_{key}")
@@ -232,7 +232,7 @@ def _gravity_bounds(search: _Search, gravity: RobotFunction, step: Step) -> list
     return entries
 
 
-def _growth(search: _Search, terms: dict[str, RobotFunction], step: Step) -> list[Growth]:
+def _growth(search: _BoundSearch, terms: dict[str, RobotFunction], step: Step) -> list[Growth]:
     """Return, for each term that depends on slides, the bounds of its coefficients."""
     growth = []
     for key, name, text, bound in _growing(search):
@@ -244,7 +244,7 @@ def _growth(search: _Search, terms: dict[str, RobotFunction], step: Step) -> lis
     return growth
 
 
-def _growing(search: _Search) -> list[tuple[str, str, str, Bounding]]:
+def _growing(search: _BoundSearch) -> list[tuple[str, str, str, Bounding]]:
     """Return the bounds that may grow with slides: the term, the bound's name and text, and how it is computed."""
 
     def of_norm(norm: ConvexFunction) -> Bounding:
@@ -266,20 +266,26 @@ def bounds(
     boxes: int = 20_000,
     seed: int = 0,
 ) -> Bounds:
-    """Return bounds of M, c and g of `robot` over a joint range: mu1 <= M <= mu2, ||M||, ||c|| <= c_b ||qd||^2, ||g|| <= g_b.
+    """Return bounds of M, c and g over a joint range: mu1 <= M <= mu2, ||M||, ||c|| <= c_b ||qd||^2, ||g|| <= g_b.
 
-    Their names (equations.md, D20) are "mu1", "mu2" (eigenvalues of M), "Minv_min", "Minv_max" (of its inverse), "M_1_min",
-    "M_1_max" (the 1-norm, which is also the infinity norm), "M_2_min", "M_2_max", "g_1", "g_2", "g_inf", "c_1", "c_2", "c_inf",
-    and the textbook's rules "c_2_n2" = n^2 max |Gamma| and "c_2_n32" = n^(3/2) max |Gamma|. Each is an enclosure [lower, upper]
-    of the true extreme, found by branch and bound with every rounding accounted for.
+    Each is an enclosure [lower, upper] of the true extreme, found by branch and bound with every rounding accounted for. Their
+    names (equations.md, D20) are "mu1", "mu2" (eigenvalues of M), "Minv_min", "Minv_max" (of its inverse), "M_1_min", "M_1_max"
+    (the 1-norm, which is also the infinity norm), "M_2_min", "M_2_max", "g_1", "g_2", "g_inf", "c_1", "c_2", "c_inf", and the
+    textbook's rules "c_2_n2" = n^2 max |Gamma| and "c_2_n32" = n^(3/2) max |Gamma|. Friction, drives and a load at the tip are
+    left out.
 
-    `range` is None (the default) for the robot's limits, with a full turn where there are none, (lo, hi) for all joints, or a
-    mapping from joint names to (lo, hi), in rad or m. `tolerance` (1e-6 by default) is the relative gap to reach, and `boxes`
-    (20 000) the budget of each bound: if the gap stays above the tolerance, the boxes ran out, and the attained side is the best
-    of a random search with this `seed` (0), as the bound's `method` says.
+    Args:
+        robot: The robot, with numbers for all of its parameters.
+        range: None (the default) for the robot's limits, with a full turn where there are none, (lo, hi) for all joints, or a
+            mapping from joint names to (lo, hi), rad or m.
+        tolerance: Relative gap to reach, by default 1e-6.
+        boxes: Budget of each bound, by default 20 000. If the gap stays above the tolerance, the boxes ran out, and the attained
+            side is the best of a random search, as the bound's `method` says.
+        seed: Seed of that search, by default 0.
 
-    With slides, `growth` has bounds that hold for every position of them, ||F|| <= sum_k b_k |d^k|; a slide without limits has
-    only those. Friction, drives and a load at the tip are left out.
+    Returns:
+        The bounds by name. With slides, `growth` has bounds that hold for every position of them, ||F|| <= sum_k b_k |d^k|; a
+        slide without limits has only those.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)
@@ -291,9 +297,10 @@ def bounds(
     whole_number("seed", seed, least=0)
     whole_number("boxes", boxes)
     if not is_number(tolerance) or not 0 < tolerance < 1:
-        message = f" is {shown(tolerance)}, expected a number between 0 and 1: the relative gap allowed."
-        raise TaupiError(Argument("tolerance"), message)
-    search = _Search(robot, joint_range(robot, range), float(tolerance), int(boxes), seed)
+        raise TaupiError(
+            "{tolerance} is {got!r}, expected a number between 0 and 1: the relative gap allowed.", got=tolerance
+        )
+    search = _BoundSearch(robot, joint_range(robot, range), float(tolerance), int(boxes), seed)
     terms = {"M": mass_function(robot), "g": gravity_function(robot), "c": velocity_function(robot)}
     bounders = {"M": (_mass_bounds, 6), "g": (_gravity_bounds, 3), "c": (_velocity_bounds, 4)}
     finite = [key for key, term in terms.items() if search.finite(term)]
@@ -307,7 +314,7 @@ def bounds(
     return Bounds(robot.name, robot.joint_names, spans, tuple(entries), tuple(growth), _notes(search, terms), tolerance)
 
 
-def _notes(search: _Search, terms: dict[str, RobotFunction]) -> tuple[str, ...]:
+def _notes(search: _BoundSearch, terms: dict[str, RobotFunction]) -> tuple[str, ...]:
     names, stated = search.robot.joint_names, [name for name, value in search.robot.symbols if value is not None]
     taken = (f"With values for {', '.join(stated)}: for formulas, taupi.closed_form.bound_formulas.",) if stated else ()
     free = [names[k] for k in np.flatnonzero(np.isnan(search.range[:, 0]))]

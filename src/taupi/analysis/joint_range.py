@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from taupi.analysis.bounding.robot_functions import slides
 from taupi.checks import is_number
 from taupi.dynamics.chain import require_robot
-from taupi.dynamics.imu_form import require_bolted
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import TaupiError, unknown
+from taupi.model.requirements import require_bolted
 from taupi.model.robot import Robot
 from taupi.model.scalars import is_symbolic
 
@@ -22,15 +21,18 @@ RangeLike = Sequence[float] | Mapping[str, Sequence[float]] | None
 HALF = float(np.nextafter(np.pi, 4.0))
 
 
-def require_numbers(robot: Any) -> None:
+def require_numbers(robot: Robot) -> None:
     """Refuse anything that is not a robot, and a robot with symbols that have no value."""
     require_robot(robot)
     require_bolted(robot, "This analysis")
     free = [name for name, value in robot.symbols if value is None]
     if free:
         raise TaupiError(
-            f"{robot.name} has symbols without a value: {', '.join(free)}.",
-            remedy=f"Use robot.bind({free[0]}=...) first.",
+            "{robot} has symbols without a value: {free:,}.",
+            remedy="Use robot.bind({first}=...) first.",
+            robot=robot.name,
+            free=free,
+            first=free[0],
         )
 
 
@@ -58,8 +60,9 @@ def joint_range(robot: Robot, range: RangeLike = None) -> np.ndarray:
         turn = _half_period(robot, k)
         if ends is None and turn is None:
             raise TaupiError(
-                f"The range of joint {joint.name!r} is not known: it has no limits and also moves a slide.",
-                remedy=("Give ", Argument("range", ...), f" for it: {{{joint.name!r}: (lo, hi)}}."),
+                "The range of joint {joint!r} is not known: it has no limits and also moves a slide.",
+                remedy="Give {range=...} for it: {{{joint!r}: (lo, hi)}}.",
+                joint=joint.name,
             )
         full_turn = turn is not None and (ends is None or ends[1] - ends[0] >= 2 * turn)
         ranges[k] = (-turn, turn) if full_turn and turn is not None else ends
@@ -74,7 +77,7 @@ def _half_period(robot: Robot, k: int) -> float | None:
     return HALF * math.lcm(*(j.ratio.denominator for j in joints))
 
 
-def _by_joint(robot: Robot, range: RangeLike) -> dict[str, Any]:
+def _by_joint(robot: Robot, range: RangeLike) -> dict[str, object]:
     if range is None:
         return {}
     if isinstance(range, Mapping):
@@ -85,10 +88,11 @@ def _by_joint(robot: Robot, range: RangeLike) -> dict[str, Any]:
     return dict.fromkeys(robot.joint_names, range)
 
 
-def _checked(name: str, ends: Any) -> tuple[float, float]:
-    two = isinstance(ends, tuple | list | np.ndarray) and len(ends) == 2
-    if not two or not all(is_number(v) for v in ends):
-        raise TaupiError(f"The range of joint {name!r} is {shown(ends)}, expected two finite numbers (lo, hi).")
+def _checked(name: str, ends: object) -> tuple[float, float]:
+    if not isinstance(ends, tuple | list | np.ndarray) or len(ends) != 2 or not all(is_number(v) for v in ends):
+        raise TaupiError(
+            "The range of joint {name!r} is {got!r}, expected two finite numbers (lo, hi).", name=name, got=ends
+        )
     if ends[0] > ends[1]:
-        raise TaupiError(f"The range of joint {name!r} is {shown(ends)}, expected lo <= hi.")
+        raise TaupiError("The range of joint {name!r} is {got!r}, expected lo <= hi.", name=name, got=ends)
     return float(ends[0]), float(ends[1])

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class PropertyCheck:
     note: str = ""
     at: tuple[float, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         numbers = {"residual": self.residual, "tolerance": self.tolerance, "holds": self.holds}
         return {"name": self.name, "text": self.text, **numbers, "note": self.note, "at": list(self.at)}
@@ -72,7 +71,7 @@ class Properties:
             raise unknown("property", name, by_name, f"the properties of {self.robot}")
         return by_name[name]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain data for JSON."""
         facts = {"robot": self.robot, "samples": self.samples, "seed": self.seed, "holds": self.holds}
         return {**facts, "checks": [c.to_dict() for c in self.checks]}
@@ -206,7 +205,10 @@ def _velocity(s: _Samples) -> list[PropertyCheck]:
 
 def _energy(s: _Samples) -> list[PropertyCheck]:
     """Return the checks by energies, which differentiate positions and so share no code with the torque."""
-    kinetic, potential = kinetic_energy(s.robot), potential_energy(s.robot)
+    links = s.robot.with_transmissions(
+        stiffness=None
+    )  # of elastic joints, the mass matrix and the torque are the links' alone
+    kinetic, potential = kinetic_energy(links), potential_energy(links)
     parts = [
         _run(kinetic.jvp("q"), s.q, s.qd, s.qd),
         _run(kinetic.jvp("qd"), s.q, s.qd, s.qdd),
@@ -247,14 +249,19 @@ CHECKS: tuple[Callable[[_Samples], list[PropertyCheck]], ...] = (
 
 
 def properties(robot: Robot, samples: int = 200, seed: int = 0) -> Properties:
-    """Check at random states of `robot` what holds for every rigid one: M symmetric, positive, dM/dt - 2C skew, dE/dt = qd^T tau.
+    """Check at random states of a robot what holds for every rigid one: M symmetric, positive, dM/dt - 2C skew, dE/dt = qd^T tau.
 
     Each check has a residual, relative to the largest entries of what it compares, and the state where it is worst (equations.md,
     D21). With the two textbook factors of c, dM/dt - 2C is not expected to be skew, only to do no work: qd^T (dM/dt - 2C) qd = 0.
-    A robot whose links are not real bodies is reported as failing, not refused.
 
-    `samples` (200 by default) is the number of states, drawn with `seed` (0): positions from (-pi, pi), speeds and accelerations
-    from (-1, 1), in rad or m and s.
+    Args:
+        robot: The robot, with numbers for all of its parameters. If its links are not real bodies, it is reported as failing, not
+            refused.
+        samples: How many states, by default 200: positions from (-pi, pi), speeds and accelerations from (-1, 1), rad or m and s.
+        seed: Seed of the states, by default 0.
+
+    Returns:
+        The checks, and whether all of them hold.
 
     >>> import taupi as tp
     >>> tp.properties(tp.load("puma560"), samples=20).holds

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from taupi.dynamics.inverse import gravity_torque
 from taupi.dynamics.mass_matrix import christoffel_symbols, mass_matrix
 from taupi.dynamics.types import Formula
 from taupi.errors import TaupiError
+from taupi.model.requirements import require_coordinates
 from taupi.model.robot import Robot
 
 # A sine or cosine below this is that of a multiple of a right angle, and 0.
@@ -21,13 +21,19 @@ _ROUNDING = 1e-12
 
 
 def bound_formulas(robot: Robot, range: RangeLike = None) -> dict[str, Formula]:
-    """Return bounds of `robot` as SymPy formulas of its symbols, by the names used in `taupi.bounds` (equations.md, D20).
+    """Return bounds as SymPy formulas of a robot's symbols, by the names used in `taupi.bounds` (equations.md, D20).
 
     "M_1_min" <= ||M||_1 <= "M_1_max", ||c||_1 <= "c_1" ||qd||_1^2, ||g||_1 <= "g_1", ||c||_2 <= "c_2_n2" ||qd||_2^2 with n^2
-    max |Gamma|. Symbols are taken to be positive: lengths, masses, gravity. Each sine and cosine of a sum of angles is replaced
-    by its largest value over the joint `range`, which is that of `taupi.bounds`, each term by itself; so the formulas hold for
-    every arm, and are tight if all terms are largest in one place, as they are on the lecture's arm. `taupi.bounds` gives tight
-    bounds as numbers.
+    max |Gamma|. Each sine and cosine of a sum of angles is replaced by its largest value over the joint range, each term by
+    itself; so the formulas hold for every arm, and are tight if all terms are largest in one place, as they are on the lecture's
+    arm. `taupi.bounds` gives tight bounds as numbers.
+
+    Args:
+        robot: The robot. Its symbols are taken to be positive: lengths, masses, gravity.
+        range: The joint range, as in `taupi.bounds`, by default the robot's limits.
+
+    Returns:
+        The formulas by name.
 
     >>> import math, taupi as tp
     >>> limits = tp.closed_form.bound_formulas(tp.load("lecture2r"), (-math.pi / 2, math.pi / 2))
@@ -35,11 +41,12 @@ def bound_formulas(robot: Robot, range: RangeLike = None) -> dict[str, Formula]:
     (L1*L2*m2, g*(L1*m1 + L1*m2 + 2*L2*m2))
     """
     require_robot(robot)
-    if robot.multiple_joints:
-        raise TaupiError(f"{robot.name} has a free or ball joint: bound what its joints do on robot.fixed_base().")
+    require_coordinates(robot, "which its formulas do not cover", "Bound what its joints do on robot.fixed_base().")
     spans = joint_range(robot, range)
     if np.isnan(spans).any() or any(joint.prismatic for joint in robot.joints):
-        raise TaupiError(f"{robot.name} has slides: its bounds grow with them. Use taupi.bounds(robot).growth.")
+        raise TaupiError(
+            "{robot} has slides: its bounds grow with them. Use taupi.bounds(robot).growth.", robot=robot.name
+        )
     return _Formulas(robot, spans).all()
 
 
@@ -67,7 +74,7 @@ class _Formulas:
             "g_1": self._sum([self._above(e) for e in g]),
         }
 
-    def _entries(self, matrix: Any) -> list[Formula]:
+    def _entries(self, matrix: object) -> list[Formula]:
         flat = self.sympy.flatten(matrix.tolist() if hasattr(matrix, "tolist") else matrix)
         return [self.sympy.expand(e, trig=False) for e in flat]
 

@@ -1,4 +1,4 @@
-"""Where the link frames of one description of an arm lie in those of another: the same joints, other frames and names."""
+"""Where the link frames of one description of an arm lie in another's: the same joints, other frames and names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _GRAVITY = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class Arrangement:
+class ArmAtZero:
     """An arm at q = 0, in world axes.
 
     Attributes:
@@ -38,7 +38,7 @@ class Arrangement:
     slides: np.ndarray
 
     @classmethod
-    def of(cls, robot: Robot) -> Arrangement:
+    def of(cls, robot: Robot) -> ArmAtZero:
         """Return the arrangement of a robot's joints; axes of free and ball joints, which have none, are zero."""
         values = dict(robot.symbols)
         base = matrix_of(robot.base, values)
@@ -54,15 +54,15 @@ class Arrangement:
         slides = np.array([joint.prismatic for joint in robot.joints], dtype=bool)
         return cls(np.array(links), np.array(axes), np.array(points), slides)
 
-    def moved(self, by: np.ndarray) -> Arrangement:
+    def moved(self, by: np.ndarray) -> ArmAtZero:
         """Return the arrangement seen from a world in which its own is at the pose `by`."""
         turned = self.axes @ by[:3, :3].T
-        return Arrangement(by @ self.links, turned, self.points @ by[:3, :3].T + by[:3, 3], self.slides)
+        return ArmAtZero(by @ self.links, turned, self.points @ by[:3, :3].T + by[:3, 3], self.slides)
 
-    def chosen(self, joints: Sequence[int]) -> Arrangement:
+    def chosen(self, joints: Sequence[int]) -> ArmAtZero:
         """Return some of the joints, by number."""
         at = list(joints)
-        return Arrangement(self.links[at], self.axes[at], self.points[at], self.slides[at])
+        return ArmAtZero(self.links[at], self.axes[at], self.points[at], self.slides[at])
 
 
 def matrix_of(placement: Placement, values: Mapping[str, object] | None = None) -> np.ndarray:
@@ -98,8 +98,12 @@ def matched_joints(ours: Sequence[str], theirs: Sequence[str], where: str, robot
         if len(ours) == len(theirs):
             return dict(zip(ours, theirs, strict=True))
     raise TaupiError(
-        f"{where} has no joint {', '.join(map(repr, missing[:4]))} of {robot}; it has {', '.join(theirs[:12])}.",
+        "{where} has no joint {missing!r:,} of {robot}; it has {theirs:,}.",
         remedy="Give the joints the same names in both.",
+        where=where,
+        missing=missing[:4],
+        robot=robot,
+        theirs=theirs[:12],
     )
 
 
@@ -114,7 +118,7 @@ def _by_ending(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str] | N
     return None
 
 
-def link_frames(ours: Robot, theirs: Arrangement, gravity: np.ndarray, where: str) -> dict[str, np.ndarray]:
+def link_frames(ours: Robot, theirs: ArmAtZero, gravity: np.ndarray, where: str) -> dict[str, np.ndarray]:
     """Return the pose (4, 4) of their link frame in ours, by the name of our joint that moves the link.
 
     `theirs` has the joints of another model in our order, and `gravity` (3,) is that of its world. This world may be rotated and
@@ -122,7 +126,7 @@ def link_frames(ours: Robot, theirs: Arrangement, gravity: np.ndarray, where: st
     joint axes onto ours. If no such motion aligns the joint axes, they belong to another arm, which is refused; gravity that
     differs is a warning.
     """
-    a, b = Arrangement.of(ours), theirs
+    a, b = ArmAtZero.of(ours), theirs
     slides = a.slides
     _refuse_other_kinds(ours, a, b, where)
     motion = np.eye(4)
@@ -133,7 +137,11 @@ def link_frames(ours: Robot, theirs: Arrangement, gravity: np.ndarray, where: st
     if not ours.floating and float(np.linalg.norm(h - g)) > _GRAVITY * max(float(np.linalg.norm(g)), 1e-9):
         seen, stated = (", ".join(f"{v:.4g}" for v in np.round(x, 6) + 0.0) for x in (h, g))
         warn(
-            f"{where}: gravity is ({seen}) m/s^2 in the world of {ours.name}, which has ({stated}): torques differ by it."
+            "{where}: gravity is ({seen}) m/s^2 in the world of {ours}, which has ({stated}): torques differ by it.",
+            where=where,
+            seen=seen,
+            ours=ours.name,
+            stated=stated,
         )
     frames = np.linalg.inv(a.links) @ b.moved(motion).links
     return {joint.name: frame for joint, frame in zip(ours.joints, frames, strict=True)}
@@ -177,24 +185,24 @@ def central(body: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     return m, c, tensor(body[4:]) - m * (c @ c * np.eye(3) - np.outer(c, c))
 
 
-def _misfit(a: Arrangement, b: Arrangement, slides: np.ndarray) -> float:
+def _misfit(a: ArmAtZero, b: ArmAtZero, slides: np.ndarray) -> float:
     """Return how much joint axes differ: directions (rad), and distances (m) of lines, which are zero for prismatic joints."""
     return float(max(_turns(a, b).max(initial=0.0), _distances(a, b, slides).max(initial=0.0)))
 
 
-def _turns(a: Arrangement, b: Arrangement) -> np.ndarray:
+def _turns(a: ArmAtZero, b: ArmAtZero) -> np.ndarray:
     return np.linalg.norm(a.axes - b.axes, axis=1)
 
 
-def _distances(a: Arrangement, b: Arrangement, slides: np.ndarray) -> np.ndarray:
+def _distances(a: ArmAtZero, b: ArmAtZero, slides: np.ndarray) -> np.ndarray:
     apart = b.points - a.points
     across = apart - np.sum(apart * a.axes, axis=1, keepdims=True) * a.axes
     fixed = np.linalg.norm(a.axes, axis=1) > 0
     return np.where(slides | ~fixed, 0.0, np.linalg.norm(across, axis=1))
 
 
-def _world_motion(a: Arrangement, b: Arrangement, slides: np.ndarray) -> np.ndarray:
-    """Return the pose D of b's world in a's for which the joint axes of b, carried by D, are nearest to those of a."""
+def _world_motion(a: ArmAtZero, b: ArmAtZero, slides: np.ndarray) -> np.ndarray:
+    """Return the pose D of b's world in a's for which the joint axes of b, carried by D, are nearest to a's."""
     u, v = _directions(a, slides), _directions(b, slides)
     left, sizes, right = np.linalg.svd(u.T @ v)
     turn = left @ np.diag([1.0, 1.0, np.linalg.det(left @ right)]) @ right
@@ -210,7 +218,7 @@ def _world_motion(a: Arrangement, b: Arrangement, slides: np.ndarray) -> np.ndar
     return result
 
 
-def _directions(arm: Arrangement, slides: np.ndarray) -> np.ndarray:
+def _directions(arm: ArmAtZero, slides: np.ndarray) -> np.ndarray:
     """Return vectors (k, 3) that belong to the joint axes themselves: their directions, and the offsets between them."""
     turning = [k for k in range(len(slides)) if not slides[k] and arm.axes[k].any()]
     vectors = list(arm.axes)
@@ -225,25 +233,36 @@ def _directions(arm: Arrangement, slides: np.ndarray) -> np.ndarray:
     return np.array(vectors)
 
 
-def _refuse_other_kinds(ours: Robot, a: Arrangement, b: Arrangement, where: str) -> None:
+def _refuse_other_kinds(ours: Robot, a: ArmAtZero, b: ArmAtZero, where: str) -> None:
     """Refuse joints that are prismatic in one description and revolute in the other."""
     for joint, here, there in zip(ours.joints, a.slides, b.slides, strict=True):
         if here != there:
             words = ("turns", "slides")
             raise TaupiError(
-                f"{where} is another arm than {ours.name}: {joint.name} {words[int(there)]} there, and {words[int(here)]} in "
-                f"{ours.name}.",
+                "{where} is another arm than {ours}: {joint} {word} there, and {other_word} in {ours}.",
                 remedy="Give the model of the same arm.",
+                where=where,
+                ours=ours.name,
+                joint=joint.name,
+                word=words[int(there)],
+                other_word=words[int(here)],
             )
 
 
-def _refuse_other_arm(ours: Robot, a: Arrangement, b: Arrangement, slides: np.ndarray, where: str) -> None:
+def _refuse_other_arm(ours: Robot, a: ArmAtZero, b: ArmAtZero, slides: np.ndarray, where: str) -> None:
     turns, distances = _turns(a, b), _distances(a, b, slides)
     if turns.max() <= WIDEST and distances.max() <= FARTHEST:
         return
     k = int(np.argmax(turns / WIDEST + distances / FARTHEST))
     raise TaupiError(
-        f"{where} is another arm than {ours.name}: at q = 0 the axis of {ours.joints[k].name} is rotated by {turns[k]:.3g} rad "
-        f"and {distances[k]:.3g} m away, more than rounding in a description explains ({WIDEST:g} rad, {FARTHEST:g} m).",
+        "{where} is another arm than {ours}: at q = 0 the axis of {joint} is rotated by {turn:.3g} rad and "
+        "{distance:.3g} m away, more than rounding in a description explains ({widest:g} rad, {farthest:g} m).",
         remedy="Give the model of the same arm, with joints that are zero in the same pose.",
+        where=where,
+        ours=ours.name,
+        joint=ours.joints[k].name,
+        turn=turns[k],
+        distance=distances[k],
+        widest=WIDEST,
+        farthest=FARTHEST,
     )

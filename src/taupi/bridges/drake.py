@@ -3,30 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, moved_body
-from taupi.bridges.identified import PLACES, Identified, identified
+from taupi.bridges.alignment import ArmAtZero, central, link_frames, matched_joints, moved_body
+from taupi.bridges.identified import PLACES, Identified, identified, unreal
 from taupi.bridges.packages import needed
-from taupi.bridges.real_bodies import refuse_unreal, unreal
-from taupi.bridges.unplaced import warn_of_unplaced
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.identification.results.fit import Fit
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import MULTIPLE
 
+if TYPE_CHECKING:
+    from types import ModuleType
 
-def to_drake(source: Robot | Fit, plant: Any, context: Any = None, anyway: bool = False) -> Any:
-    """Set the parameters of the `source`, a robot or a fit, for a Drake `plant` of the same arm, and return the context.
+    from pydrake.multibody.plant import MultibodyPlant
+    from pydrake.multibody.tree import Joint, RigidBody
+    from pydrake.systems.framework import Context
 
-    Drake keeps parameters in contexts: they are set in `context`, one of the plant, or by default in a new one. It sets the
-    spatial inertias of bodies, the damping of joints, and, if a joint has an actuator, its rotor inertia for the gear ratio
-    that it has. Joints are found by name, and bodies may have other frames than the robot's links; bodies welded to a link keep
-    their inertia if a real body is left for the link. Dry friction, springs, constant torques, and rotors without an actuator
-    have no place: a warning names them. What a fit has not identified becomes 0. A fit whose verdict is wrong is refused, unless
-    `anyway`.
+
+def to_drake(source: Robot | Fit, plant: object, context: object = None, anyway: bool = False) -> Context:
+    """Set the parameters of a robot or a fit for a Drake plant of the same arm.
+
+    It sets the spatial inertias of bodies, the damping of joints, and, if a joint has an actuator, its rotor inertia for the gear
+    ratio that it has. Bodies welded to a link keep their inertia if a real body is left for the link. Dry friction, springs,
+    constant torques, and rotors without an actuator have no place: a warning names them. What a fit has not identified becomes 0.
+
+    Args:
+        source: A robot, or a fit.
+        plant: A finalised `MultibodyPlant`. Joints are found by name; bodies may have other frames than the robot's links.
+        context: A context of the plant in which the parameters are set, by default a new one: Drake keeps them in contexts.
+        anyway: Whether a fit whose verdict is wrong is taken all the same, False by default.
+
+    Returns:
+        The context.
+
+    Raises:
+        TaupiError: If the plant is of another robot, or a body is one that cannot exist.
 
     >>> import taupi as tp  # doctest: +SKIP
     >>> context = tp.load_fit("out").to_drake(plant)  # doctest: +SKIP
@@ -35,16 +49,16 @@ def to_drake(source: Robot | Fit, plant: Any, context: Any = None, anyway: bool 
     tree = needed("pydrake.multibody.tree", "drake", "to_drake")
     multibody = needed("pydrake.multibody.plant", "drake", "to_drake")
     if not isinstance(plant, multibody.MultibodyPlant):
-        raise TaupiError(Argument("plant"), f" is {shown(plant)}, expected a pydrake MultibodyPlant of doubles.")
+        raise TaupiError("{plant} is {got!r}, expected a pydrake MultibodyPlant of doubles.", got=plant)
     if not plant.is_finalized():
-        raise TaupiError(
-            Argument("plant"), " is not finalized: Drake keeps parameters in contexts, which it has after Finalize()."
-        )
+        raise TaupiError("{plant} is not finalized: Drake keeps parameters in contexts, which it has after Finalize().")
     taken = identified(source, anyway)
     robot = taken.robot
     if any(j.kind in MULTIPLE for j in robot.joints):
-        raise TaupiError(f"{robot.name} has a free base or ball joints, which are not set in a Drake plant.")
-    refuse_unreal(taken, "Drake")
+        raise TaupiError(
+            "{robot} has a free base or ball joints, which are not set in a Drake plant.", robot=robot.name
+        )
+    taken.refuse_unreal("Drake")
     context = _checked_context(plant, context)
     joints = _joints(plant, robot)
     arranged = _arrangement(plant, joints)
@@ -54,11 +68,11 @@ def to_drake(source: Robot | Fit, plant: Any, context: Any = None, anyway: bool 
     without_rotor = _set_joints(plant, context, taken, joints)
     # Drake ends the process if damping is negative.
     others = [*without_rotor, *taken.negative("damping")]
-    warn_of_unplaced(taken, ("armature", "damping"), "a Drake plant", others)
+    taken.warn_of_unplaced(("armature", "damping"), "a Drake plant", others)
     return context
 
 
-def _checked_context(plant: Any, context: Any) -> Any:
+def _checked_context(plant: MultibodyPlant, context: Context) -> Context:
     """Return a context of the plant: the given one, or a new one for None."""
     if context is None:
         return plant.CreateDefaultContext()
@@ -66,14 +80,14 @@ def _checked_context(plant: Any, context: Any) -> Any:
         plant.ValidateContext(context)
     except (RuntimeError, TypeError):
         raise TaupiError(
-            Argument("context"),
-            f" is {shown(context)}, expected a context of this plant.",
+            "{context} is {got!r}, expected a context of this plant.",
             remedy="From a diagram's context, take plant.GetMyMutableContextFromRoot(...).",
+            got=context,
         ) from None
     return context
 
 
-def _set_joints(plant: Any, context: Any, taken: Identified, joints: Sequence[Any]) -> list[str]:
+def _set_joints(plant: MultibodyPlant, context: Context, taken: Identified, joints: Sequence[Joint]) -> list[str]:
     """Set damping and rotors of joints, and return the names of the rotors without an actuator to set them in."""
     actuators = {a.joint().index(): a for a in map(plant.get_joint_actuator, plant.GetJointActuatorIndices())}
     unset = []
@@ -85,36 +99,47 @@ def _set_joints(plant: Any, context: Any, taken: Identified, joints: Sequence[An
             continue
         ratio = actuator.gear_ratio(context)
         if not ratio:
-            raise TaupiError(f"The actuator of {theirs.name()} has a gear ratio of 0.", remedy="Set one that is not 0.")
+            raise TaupiError(
+                "The actuator of {name} has a gear ratio of 0.", remedy="Set one that is not 0.", name=theirs.name()
+            )
         actuator.SetRotorInertia(context, values.armature / ratio**2)
     return unset
 
 
-def _joints(plant: Any, robot: Robot) -> list[Any]:
+def _joints(plant: MultibodyPlant, robot: Robot) -> list[Joint]:
     """Return the plant's joints in our order."""
     moving = [j for j in map(plant.get_joint, plant.GetJointIndices()) if j.num_velocities()]
-    by_name: dict[str, Any] = {}
+    by_name: dict[str, Joint] = {}
     for joint in moving:
         if joint.name() in by_name and joint.name() in {j.name for j in robot.joints}:
-            raise TaupiError(f"The plant has two joints {joint.name()!r}.", remedy="Give a plant with one such arm.")
+            raise TaupiError(
+                "The plant has two joints {name!r}.", remedy="Give a plant with one such arm.", name=joint.name()
+            )
         by_name[joint.name()] = joint
     matches = matched_joints([j.name for j in robot.joints], list(by_name), "The plant", robot.name)
     result = [by_name[matches[j.name]] for j in robot.joints]
     for ours, theirs in zip(robot.joints, result, strict=True):
         kind = "prismatic" if ours.prismatic else "revolute"
         if theirs.type_name() != kind:
-            raise TaupiError(f"Joint {theirs.name()!r} of the plant is {theirs.type_name()}, expected {kind}.")
+            raise TaupiError(
+                "Joint {name!r} of the plant is {got}, expected {kind}.",
+                name=theirs.name(),
+                got=theirs.type_name(),
+                kind=kind,
+            )
     inside = {j.child_body().index() for j in result}
     for joint in moving:
         if joint not in result and joint.parent_body().index() in inside:
             raise TaupiError(
-                f"The plant has joint {joint.name()!r} on a link of {robot.name}, which does not have it.",
+                "The plant has joint {name!r} on a link of {robot}, which does not have it.",
                 remedy="Weld it in the plant, or describe the robot with it.",
+                name=joint.name(),
+                robot=robot.name,
             )
     return result
 
 
-def _arrangement(plant: Any, joints: list[Any]) -> Arrangement:
+def _arrangement(plant: MultibodyPlant, joints: list[Joint]) -> ArmAtZero:
     """Return the plant's joints with all positions at zero."""
     context = plant.CreateDefaultContext()
     for joint in joints:
@@ -127,11 +152,11 @@ def _arrangement(plant: Any, joints: list[Any]) -> Arrangement:
         axes.append(at[:3, :3] @ axis)
         points.append(at[:3, 3])
     slides = np.array([joint.type_name() == "prismatic" for joint in joints])
-    return Arrangement(np.array(links), np.array(axes), np.array(points), slides)
+    return ArmAtZero(np.array(links), np.array(axes), np.array(points), slides)
 
 
-def _set_body(tree: Any, plant: Any, context: Any, body: Any, asked: np.ndarray) -> None:
-    """Set a link's parameters minus those of bodies welded to it, or all of them if no real body would be left."""
+def _set_body(tree: ModuleType, plant: MultibodyPlant, context: Context, body: RigidBody, asked: np.ndarray) -> None:
+    """Set a link's parameters, less the bodies welded to it, or all of them if no real body would be left."""
     welded = [b for b in plant.GetBodiesWeldedTo(body) if b.index() != body.index()]
     pose = plant.EvalBodyPoseInWorld(context, body).GetAsMatrix4()
     own = asked.copy()
@@ -145,7 +170,7 @@ def _set_body(tree: Any, plant: Any, context: Any, body: Any, asked: np.ndarray)
     body.SetSpatialInertiaInBodyFrame(context, _spatial(tree, own))
 
 
-def _parameters(body: Any, context: Any) -> np.ndarray:
+def _parameters(body: RigidBody, context: Context) -> np.ndarray:
     """Return the ten parameters of a body of the plant, in its own frame."""
     spatial = body.CalcSpatialInertiaInBodyFrame(context)
     m = spatial.get_mass()
@@ -153,7 +178,7 @@ def _parameters(body: Any, context: Any) -> np.ndarray:
     return np.array([m, *(m * spatial.get_com()), *inertia[np.triu_indices(3)]])
 
 
-def _spatial(tree: Any, body: np.ndarray) -> Any:
+def _spatial(tree: ModuleType, body: np.ndarray) -> object:
     m, c, inertia = central(body)
     if not m:
         return tree.SpatialInertia.Zero()

@@ -2,34 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
 
 import numpy as np
 
-from taupi.dynamics.terms import TERMS
-from taupi.errors import Argument, TaupiError, shown
+from taupi.dynamics.terms import TERMS, described_terms, kind_of
+from taupi.dynamics.terms.spring import Spring
+from taupi.errors import TaupiError, warn
+from taupi.identification.commands.model import DIRECTIONAL
 from taupi.identification.physical.standard_parameters import rows_from_covariance
+from taupi.identification.results.command_fit import CommandFit
 from taupi.identification.results.export import robot_of_fit
 from taupi.identification.results.fit import Fit
+from taupi.model.body import why_not_physical
+from taupi.model.joint_data import FRICTION
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import Joint
-from taupi.model.scalars import to_float
+from taupi.model.scalars import exact, to_float
 
 Symbols = Mapping[str, Fraction | None]
 
 # By the field of `JointValues`, the joint term that it stands for.
-PLACES = {
-    "armature": "rotor",
-    "damping": "viscous",
-    "dry_friction": "coulomb",
-    "stiffness": "spring",
-    "offset": "offset",
-}
+PLACES = {kind.tool: name for name, kind in described_terms().items() if kind.tool}
+# What is identified of a robot driven by commands that other tools have no place for.
+BEYOND_TOOLS = ("coulomb_slope", "load", "stribeck", "encoder", *(k for k in DIRECTIONAL if k != "stribeck_shape"))
 # Terms that replace friction that a tool has no place for: all of these depend on speed only.
-_STAND_INS = ("viscous", "coulomb", "offset")
+_STAND_INS = tuple(name for name, kind in described_terms().items() if kind.tool and kind.heading)
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Identified:
         joints: The values of each joint with one degree of freedom, by name.
         lost: The names of the parameters that have no place in `joints`.
         base: The base parameters (b,) of a fit without those that are lost; None for a robot.
+        standard: The standard parameters (p,) of a fit, likewise.
     """
 
     robot: Robot
@@ -68,6 +71,7 @@ class Identified:
     joints: dict[str, JointValues]
     lost: tuple[str, ...] = ()
     base: np.ndarray | None = None
+    standard: np.ndarray | None = None
 
     def unplaced(self, fields: Sequence[str]) -> list[str]:
         """Return the names of parameters that have no place in a tool with only these `fields` of `JointValues`."""
@@ -79,6 +83,49 @@ class Identified:
         """Return the names of parameters in a `field` of `JointValues` that are below zero, which some tools do not accept."""
         return [f"{name}.{PLACES[field]}" for name, j in self.joints.items() if getattr(j, field) < 0]
 
+    def warn_of_unplaced(self, fields: Sequence[str], tool: str, others: Sequence[str] = ()) -> None:
+        """Warn about parameters that have no place in a tool with these `fields`, and about `others` by name."""
+        names = [*self.unplaced(fields), *others]
+        if names:
+            stands_in = self.lost and self.base is not None
+            stood_in = (
+                "; viscous and dry friction stand in for what depends on load or bends with speed" if stands_in else ""
+            )
+            warn(
+                "{count} parameters have no place in {tool}: {names}{stood_in}.",
+                count=len(names),
+                tool=tool,
+                names=listed(names),
+                stood_in=stood_in,
+            )
+
+    def refuse_unreal(self, tool: str) -> None:
+        """Refuse links that are no real bodies; a `tool` accepts links without any mass or inertia."""
+        for link, body in zip(self.robot.links, self.bodies, strict=True):
+            if body.any() and (why := unreal(body)):
+                raise TaupiError(
+                    "{tool} takes real bodies only, and {link} is not one: {why}.",
+                    remedy="Identify it with {estimator='feasible'}, or describe it with bodies that exist.",
+                    tool=tool,
+                    link=link.name,
+                    why=why,
+                )
+
+
+def unreal(body: np.ndarray) -> str:
+    """Return why no real body has these ten parameters; nothing if one has.
+
+    >>> unreal(np.array([2.0, 0, 0, 0, 1, 0, 0, 1, 0, 1])), unreal(np.zeros(10))
+    ('', 'it has no mass')
+    """
+    return why_not_physical(tuple(exact(float(v)) for v in body)) or ("" if body[0] > 0 else "it has no mass")
+
+
+def listed(names: Iterable[str], most: int = 6) -> str:
+    """Return names separated by commas, the first few of many."""
+    texts = list(names)
+    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
+
 
 @singledispatch
 def identified(source: object, anyway: bool = False) -> Identified:
@@ -89,7 +136,7 @@ def identified(source: object, anyway: bool = False) -> Identified:
     the fitted logs.
     """
     raise TaupiError(
-        Argument("source"), f" is {shown(source)}, expected a robot or a fit: taupi.load(...), taupi.identify(...)."
+        "{source} is {got!r}, expected a robot or a fit: taupi.load(...), taupi.identify(...).", got=source
     )
 
 
@@ -97,12 +144,12 @@ def identified(source: object, anyway: bool = False) -> Identified:
 def _(source: Robot, anyway: bool = False) -> Identified:
     _refuse_drives(source)
     values: Symbols = dict(source.symbols)
-    joints = {j.name: _values_of(j, values, source.name) for j in _moved(source)}
+    joints = {j.name: _values_of(j, values, source.name) for j in source.single_joints}
     lost = [
         f"{j.name}.{kind}"
-        for j in _moved(source)
-        for kind in ("stribeck", "load", "curve")
-        if getattr(j.friction, kind)
+        for j in source.single_joints
+        for kind in FRICTION
+        if not kind_of(kind).tool and getattr(j.friction, kind)
     ]
     bodies = np.array([[to_float(v, link.name, values) for v in link.body] for link in source.links])
     return Identified(source, bodies, joints, tuple(lost))
@@ -113,28 +160,48 @@ def _(source: Fit, anyway: bool = False) -> Identified:
     _refuse_drives(source.robot, source.basis.elastic)
     robot = robot_of_fit(source, anyway)
     layout, links = source.basis.standard.layout, len(robot.parameters)
-    names = {j.name for j in _moved(robot)}
+    names = {j.name for j in robot.single_joints}
     foreign = [e for e in layout.entries[links:] if e.owner not in names]
     if foreign:
         raise TaupiError(
-            f"{foreign[0].owner} is a drive that several joints share, with friction of its own ({foreign[0].name}): other tools "
-            "have friction of joints only.",
+            "{owner} is a drive that several joints share, with friction of its own ({foreign}): other "
+            "tools have friction of joints only.",
             remedy="Export the fit as TOML, or as C.",
+            owner=foreign[0].owner,
+            foreign=foreign[0].name,
         )
     pi = source.parameters.values.copy()
     kinds = set(PLACES.values())
-    plain_springs = not any(getattr(term, "lever", None) for term in source.terms)
+    plain_springs = not any(isinstance(term, Spring) and term.lever for term in source.terms)
     kept = [e.kind in kinds and (e.kind != "spring" or plain_springs) for e in layout.entries[links:]]
     gone = links + np.flatnonzero(~np.array(kept, dtype=bool))
     lost = [layout.names[k] for k in gone if pi[k]]
     pi = _with_stand_ins(source, pi, gone)
     fields = {kind: field for field, kind in PLACES.items()}
-    table: dict[str, dict[str, float]] = {name: {} for name in (j.name for j in _moved(robot))}
+    table: dict[str, dict[str, float]] = {name: {} for name in (j.name for j in robot.single_joints)}
     for k, e in enumerate(layout.entries[links:], start=links):
         if k not in gone:
             table[e.owner][fields[e.kind]] = float(pi[k])
     joints = {name: JointValues(**values) for name, values in table.items()}
-    return Identified(robot, pi[:links].reshape(-1, 10), joints, tuple(lost), source.basis.project(pi))
+    return Identified(robot, pi[:links].reshape(-1, 10), joints, tuple(lost), source.basis.project(pi), pi)
+
+
+@identified.register
+def _(source: CommandFit, anyway: bool = False) -> Identified:
+    plain = identified(source.robot_identified(anyway))
+    joints, lost = dict(plain.joints), list(plain.lost)
+    springs, centres = source.of_kind("spring"), source.model.scales.centre
+    for name, spring, centre in zip(source.robot.joint_names, springs.tolist(), centres.tolist(), strict=True):
+        if spring < 0:  # it pushes away from the middle: no tool has a place for that
+            lost.append(f"{name}.spring")
+        elif spring:
+            values = joints[name]
+            joints[name] = dataclasses.replace(
+                values, stiffness=values.stiffness + spring, offset=values.offset - spring * centre
+            )
+    own = zip(source.model.parameters, source.raw.tolist(), strict=True)
+    lost += [p.name for p, value in own if p.kind in BEYOND_TOOLS and p.joint is not None and value]
+    return dataclasses.replace(plain, joints=joints, lost=tuple(lost))
 
 
 def _with_stand_ins(fit: Fit, pi: np.ndarray, gone: np.ndarray) -> np.ndarray:
@@ -165,25 +232,23 @@ def _refuse_drives(robot: Robot, elastic: bool | None = None) -> None:
     """Refuse what other tools have no joints for: springs between motors and links, drives that move several joints."""
     if robot.elastic_joints and elastic is not False:
         raise TaupiError(
-            f"{robot.name} has elastic joints ({', '.join(robot.elastic_joints)}): other tools have no motor behind a spring.",
+            "{robot} has elastic joints ({elastic_joints:,}): other tools have no motor behind a spring.",
             remedy=(
-                "Identify it with ",
-                Argument("elastic", False),
-                ", or take robot.with_transmissions(stiffness=None), both of which take the joints as rigid.",
+                "Identify it with {elastic=False}, or take robot.with_transmissions(stiffness=None), "
+                "both of which take the joints as rigid."
             ),
+            robot=robot.name,
+            elastic_joints=robot.elastic_joints,
         )
     coupled = [j.name for j in robot.joints if j.also or (not j.mimic and j.ratio != 1)]
     if coupled:
         raise TaupiError(
-            f"{robot.name} is in the coordinates of motors, several of which move {', '.join(coupled)}: other tools have one "
-            "coordinate per joint.",
+            "{robot} is in the coordinates of motors, several of which move {coupled:,}: other tools have "
+            "one coordinate per joint.",
             remedy="Identify it in the coordinates of its joints, or export it as TOML or C.",
+            robot=robot.name,
+            coupled=coupled,
         )
-
-
-def _moved(robot: Robot) -> list[Joint]:
-    """Return the joints with one degree of freedom."""
-    return [j for j in robot.joints if j not in robot.multiple_joints]
 
 
 def _values_of(joint: Joint, values: Symbols, place: str) -> JointValues:

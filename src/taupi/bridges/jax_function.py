@@ -21,10 +21,14 @@ from taupi.bridges.differentiable import Differentiable, differentiable
 from taupi.bridges.packages import needed
 from taupi.bridges.xla_cuda import CudaHandler, launcher
 from taupi.bridges.xla_handler import build_handler
-from taupi.errors import Argument, TaupiError, shown
-from taupi.program.arguments import in_order, shape_error
+from taupi.errors import Argument, TaupiError
+from taupi.program.ports import in_order, shape_error
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    import jax
+
     from taupi.program.program import Program
 
 _MAJOR = 0  # of XLA's interface, as `xla_handler` knows it
@@ -48,7 +52,7 @@ class JaxFunction:
         self._node = differentiable(program)
         _ = program.tape  # a program with symbols that have no value is refused here
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Evaluate for one array of shape (..., *shape) per input, by position (`args`) or by name (`kwargs`)."""
         jnp = self._jax.jnp
         ports = self.program.inputs
@@ -57,19 +61,25 @@ class JaxFunction:
             try:
                 value = jnp.asarray(argument)
             except (TypeError, ValueError):
-                raise TaupiError(Argument(port.name), f" is {shown(argument)}, expected an array of numbers.") from None
+                raise TaupiError(
+                    "{argument} is {got!r}, expected an array of numbers.", argument=Argument(port.name), got=argument
+                ) from None
             values.append(value)
             if value.shape[value.ndim - len(port.shape) :] != port.shape or value.ndim < len(port.shape):
                 raise shape_error(port, value.shape)
             if jnp.issubdtype(value.dtype, jnp.complexfloating):
-                raise TaupiError(Argument(port.name), f" holds {value.dtype}, expected real numbers.")
+                raise TaupiError(
+                    "{argument} holds {got}, expected real numbers.", argument=Argument(port.name), got=value.dtype
+                )
         dtype = jnp.result_type(jnp.float32, *values)
         leading = [v.shape[: v.ndim - len(p.shape)] for v, p in zip(values, ports, strict=True)]
         try:
             shape = np.broadcast_shapes(*leading)
         except ValueError:
             shapes = ", ".join(f"{p.name} {v.shape}" for p, v in zip(ports, values, strict=True))
-            raise TaupiError(f"{self.program.name}: the batch axes do not fit each other: {shapes}.") from None
+            raise TaupiError(
+                "{program}: the batch axes do not fit each other: {shapes}.", program=self.program.name, shapes=shapes
+            ) from None
         flat = [
             _flat(jnp, v.astype(dtype), lead, shape, p.size) for v, lead, p in zip(values, leading, ports, strict=True)
         ]
@@ -81,7 +91,7 @@ class JaxFunction:
         return f"JaxFunction({self.program!r})"
 
 
-def _flat(jnp: Any, value: Any, lead: tuple[int, ...], shape: tuple[int, ...], size: int) -> Any:
+def _flat(jnp: ModuleType, value: jax.Array, lead: tuple[int, ...], shape: tuple[int, ...], size: int) -> object:
     """Return an input as (N, size), or as (1, size) if all samples share it."""
     if np.prod(lead, dtype=int) == 1 and np.prod(shape, dtype=int) != 0:
         return value.reshape(1, size)
@@ -113,7 +123,7 @@ def _primitive() -> SimpleNamespace:
     return here
 
 
-def _run_alone(*arrays: Any, node: Differentiable) -> Any:
+def _run_alone(*arrays: object, node: Differentiable) -> object:
     """Run outside of any `jit`: in a separate one, which is kept."""
     here = _primitive()
     if "jit" not in node.built:
@@ -121,16 +131,16 @@ def _run_alone(*arrays: Any, node: Differentiable) -> Any:
     return node.built["jit"](*arrays)
 
 
-def _samples(arrays: Sequence[Any]) -> int:
+def _samples(arrays: Sequence[jax.Array]) -> int:
     return int(np.broadcast_shapes(*(a.shape[:1] for a in arrays))[0])
 
 
-def _shapes(*arrays: Any, node: Differentiable) -> list[Any]:
+def _shapes(*arrays: jax.Array, node: Differentiable) -> list[object]:
     here, n = _primitive(), _samples(arrays)
     return [here.jax.core.ShapedArray((n, p.size), arrays[0].dtype) for p in node.program.outputs]
 
 
-def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, node: Differentiable) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[object], tangents: Sequence[object], *, node: Differentiable) -> tuple[object, object]:
     """y = f(x) and dy = sum_k (df/dx_k) dx_k, over the inputs that change."""
     here = _primitive()
     zero = here.ad.Zero
@@ -142,13 +152,13 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, node: Differentiabl
     return values, pushed
 
 
-def _transpose(cotangents: Sequence[Any], *arrays: Any, node: Differentiable) -> list[Any]:
+def _transpose(cotangents: Sequence[jax.Array], *arrays: jax.Array, node: Differentiable) -> list[object]:
     """From w = d loss / d y to d loss / d v, for a program that is linear in the inputs v that have no value."""
     here = _primitive()
     zero, unknown = here.ad.Zero, here.ad.UndefinedPrimal
     linear = [k for k, a in enumerate(arrays) if isinstance(a, unknown)]
     known = [j for j, w in enumerate(cotangents) if not isinstance(w, zero)]
-    result: list[Any] = [None] * len(arrays)
+    result: list[object] = [None] * len(arrays)
     if not known:
         return result
     # Linear in v, so that the value of v does not matter: zeros are used.
@@ -162,7 +172,7 @@ def _transpose(cotangents: Sequence[Any], *arrays: Any, node: Differentiable) ->
     return result
 
 
-def _batch(arrays: Sequence[Any], axes: Sequence[Any], *, node: Differentiable) -> tuple[Any, Any]:
+def _batch(arrays: Sequence[jax.Array], axes: Sequence[int | None], *, node: Differentiable) -> tuple[object, object]:
     """Fold a mapped axis into the batch; inputs that are neither mapped nor batched stay shared."""
     here = _primitive()
     jnp = here.jnp
@@ -182,16 +192,16 @@ def _batch(arrays: Sequence[Any], axes: Sequence[Any], *, node: Differentiable) 
 # Lowering -----------------------------------------------------------------------------------------------------------------
 
 
-def _lower_cpu(context: Any, *operands: Any, node: Differentiable) -> Any:
+def _lower_cpu(context: object, *operands: object, node: Differentiable) -> object:
     return _lowered(context, operands, node, "cpu")
 
 
-def _lower_cuda(context: Any, *operands: Any, node: Differentiable) -> Any:
+def _lower_cuda(context: object, *operands: object, node: Differentiable) -> object:
     needed("cupy", "gpu", "A program on a CUDA device")
     return _lowered(context, operands, node, "cuda")
 
 
-def _lowered(context: Any, operands: Sequence[Any], node: Differentiable, platform: str) -> Any:
+def _lowered(context: Any, operands: Sequence[jax.Array], node: Differentiable, platform: str) -> object:
     target = _target(node, np.dtype(context.avals_in[0].dtype).name, platform)
     return _primitive().jax.ffi.ffi_lowering(target)(context, *operands)
 
@@ -229,7 +239,10 @@ def _version() -> tuple[int, int]:
         got = ".".join(map(str, numbers)) or "not stated"
         version = _primitive().jax.__version__
         raise TaupiError(
-            f"JAX {version} has version {got} of XLA's foreign functions, expected {_MAJOR}.x.",
+            "JAX {version} has version {got} of XLA's foreign functions, expected {major}.x.",
             remedy="Install a JAX that this version of taupi knows, or update taupi.",
+            version=version,
+            got=got,
+            major=_MAJOR,
         )
     return numbers[0], numbers[1]

@@ -26,5 +26,10 @@ def needed(module: str, extra: str, purpose: str) -> ModuleType:
         broken = "" if missing in (None, module.partition(".")[0], module) else f" (it asks for {missing})"
         name = module.partition(".")[0]
         raise TaupiError(
-            f"{purpose} needs {name}, which is not installed{broken}.", remedy=f"pip install 'taupi[{extra}]'."
+            "{purpose} needs {name}, which is not installed{broken}.",
+            remedy="pip install 'taupi[{extra}]'.",
+            purpose=purpose,
+            name=name,
+            broken=broken,
+            extra=extra,
         ) from None

@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taupi.bridges.alignment import central, matrix_of, moved_body, vector_of
 from taupi.bridges.identified import JointValues, identified
 from taupi.bridges.packages import needed
-from taupi.bridges.unplaced import warn_of_unplaced
 from taupi.errors import TaupiError
 from taupi.identification.results.fit import Fit
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import MULTIPLE
 
+if TYPE_CHECKING:
+    from roboticstoolbox import ERobot
+
 FIELDS = ("armature", "damping", "dry_friction", "offset")
 
 
-def to_rtb(source: Robot | Fit, anyway: bool = False) -> Any:
-    """Return the `source`, a robot or a fit, as a `roboticstoolbox.Robot`: links with masses, friction, rotors, limits.
+def to_rtb(source: Robot | Fit, anyway: bool = False) -> ERobot:
+    """Return a robot or a fit as a `roboticstoolbox.Robot`: links with masses, friction, rotors, limits.
 
     A joint turns about, or slides along, the z-axis of its link there. `B` is viscous friction, `Tc` dry friction in both
     directions including a constant torque, and `Jm` the rotor's inertia behind the gear, with `G` = 1; its `robot.rne` includes
-    all of it. The tool is the robot's tip. Springs have no place, and a warning says so. A fit whose
-    verdict is wrong is refused, unless `anyway`.
+    all of it. The tool is the robot's tip. Springs have no place, and a warning says so.
+
+    Args:
+        source: A robot, or a fit.
+        anyway: Whether a fit whose verdict is wrong is taken all the same, False by default.
 
     >>> import taupi as tp  # doctest: +SKIP
     >>> tp.load("puma560").to_rtb().fkine([0] * 6)  # doctest: +SKIP
@@ -35,11 +40,13 @@ def to_rtb(source: Robot | Fit, anyway: bool = False) -> Any:
     odd = [j.name for j in robot.joints if j.kind in MULTIPLE or j.mimic]
     if odd:
         raise TaupiError(
-            f"{robot.name}: {', '.join(odd)} follow other joints or have several degrees of freedom, for which the Robotics "
-            "Toolbox has no links."
+            "{robot}: {odd:,} follow other joints or have several degrees of freedom, for which the "
+            "Robotics Toolbox has no links.",
+            robot=robot.name,
+            odd=odd,
         )
     values = dict(robot.symbols)
-    links: list[Any] = []
+    links: list[object] = []
     # F: the joint's own frame, with the axis as z, in our link frame.
     within: list[np.ndarray] = []
     for k, joint in enumerate(robot.joints):
@@ -73,11 +80,11 @@ def to_rtb(source: Robot | Fit, anyway: bool = False) -> Any:
         base=_orthogonal(matrix_of(robot.base, values)),
         tool=None if tool is None else _orthogonal(tool),
     )
-    warn_of_unplaced(taken, FIELDS, "a robot of the Robotics Toolbox")
+    taken.warn_of_unplaced(FIELDS, "a robot of the Robotics Toolbox")
     return result
 
 
-def _drive(joint: JointValues) -> dict[str, Any]:
+def _drive(joint: JointValues) -> dict[str, object]:
     return {
         "Jm": joint.armature,
         "B": joint.damping,
@@ -85,7 +92,7 @@ def _drive(joint: JointValues) -> dict[str, Any]:
     }
 
 
-def _limits(lower: float | None, upper: float | None) -> dict[str, Any]:
+def _limits(lower: float | None, upper: float | None) -> dict[str, object]:
     return {} if lower is None or upper is None else {"qlim": [lower, upper]}
 
 

@@ -16,10 +16,15 @@ import numpy as np
 from taupi.bridges.differentiable import Differentiable, differentiable
 from taupi.bridges.packages import needed
 from taupi.errors import Argument, TaupiError
-from taupi.program.arguments import in_order, shape_error
+from taupi.program.ports import in_order, shape_error
 from taupi.program.targets.cuda import stream_at
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
+    from torch import Tensor
+    from torch.autograd.function import FunctionCtx
+
     from taupi.program.program import Program
 
 
@@ -36,7 +41,7 @@ class TorchFunction:
         self._node = differentiable(program)
         _ = program.tape  # a program with symbols that have no value is refused here
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """Evaluate for one tensor of shape (..., *shape) per input, by position (`args`) or by name (`kwargs`)."""
         ports = self.program.inputs
         values = self._tensors(in_order(self.program.name, ports, args, kwargs))
@@ -50,7 +55,9 @@ class TorchFunction:
             shape = np.broadcast_shapes(*leading)
         except ValueError:
             shapes = ", ".join(f"{p.name} {tuple(v.shape)}" for p, v in zip(ports, values, strict=True))
-            raise TaupiError(f"{self.program.name}: the batch axes do not fit each other: {shapes}.") from None
+            raise TaupiError(
+                "{program}: the batch axes do not fit each other: {shapes}.", program=self.program.name, shapes=shapes
+            ) from None
         n = int(np.prod(shape, dtype=int))
         flat = []
         for value, lead, port in zip(values, leading, ports, strict=True):
@@ -61,22 +68,28 @@ class TorchFunction:
         results = [r.reshape(shape + p.shape) for r, p in zip(results, self.program.outputs, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def _tensors(self, values: Sequence[Any]) -> list[Any]:
+    def _tensors(self, values: Sequence[object]) -> list[Tensor]:
         """Return the arguments as tensors of one type on one device."""
         torch = self._torch.torch
         tensors = [v for v in values if isinstance(v, torch.Tensor)]
         devices = {t.device for t in tensors}
         if len(devices) > 1:
             places = ", ".join(sorted(map(str, devices)))
-            raise TaupiError(f"{self.program.name} got tensors on several devices: {places}.")
+            raise TaupiError(
+                "{program} got tensors on several devices: {places}.", program=self.program.name, places=places
+            )
         result = []
         for port, value in zip(self.program.inputs, values, strict=True):
             try:
                 tensor = torch.as_tensor(value, device=tensors[0].device if tensors else None)
             except (TypeError, ValueError, RuntimeError):
-                raise TaupiError(Argument(port.name), f" is {type(value).__name__}, expected a tensor.") from None
+                raise TaupiError(
+                    "{argument} is {got}, expected a tensor.", argument=Argument(port.name), got=type(value).__name__
+                ) from None
             if tensor.is_complex():
-                raise TaupiError(Argument(port.name), f" holds {tensor.dtype}, expected real numbers.")
+                raise TaupiError(
+                    "{argument} holds {got}, expected real numbers.", argument=Argument(port.name), got=tensor.dtype
+                )
             result.append(tensor)
         wide = any(t.dtype == torch.float64 for t in tensors or result)
         return [t.to(torch.float64 if wide else torch.float32) for t in result]
@@ -94,22 +107,22 @@ def _framework() -> SimpleNamespace:
         """`apply(node, *arrays)`: a program on inputs (N, size) or (1, size), with results (N, size)."""
 
         @staticmethod
-        def forward(node: Differentiable, *arrays: Any) -> tuple[Any, ...]:
+        def forward(node: Differentiable, *arrays: object) -> tuple[object, ...]:
             return run(torch, node, arrays)
 
         @staticmethod
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        def setup_context(ctx: FunctionCtx, inputs: tuple[object, ...], output: tuple[Tensor, ...]) -> None:
             ctx.node, *arrays = inputs
             ctx.set_materialize_grads(False)
             ctx.save_for_backward(*arrays)
             ctx.save_for_forward(*arrays)
 
         @staticmethod
-        def backward(ctx: Any, *cotangents: Any) -> tuple[Any, ...]:
+        def backward(ctx: FunctionCtx, *cotangents: Tensor) -> tuple[object, ...]:
             arrays = ctx.saved_tensors
             wanted = [k for k in range(len(arrays)) if ctx.needs_input_grad[k + 1]]
             known = [j for j, w in enumerate(cotangents) if w is not None]
-            result: list[Any] = [None] * len(arrays)
+            result: list[object] = [None] * len(arrays)
             if wanted and known:
                 weights = [cotangents[j] for j in known]
                 pulled = ProgramCall.apply(ctx.node.pullback(wanted, known), *arrays, *weights)
@@ -119,16 +132,18 @@ def _framework() -> SimpleNamespace:
             return (None, *result)
 
         @staticmethod
-        def jvp(ctx: Any, _node: None, *tangents: Any) -> tuple[Any, ...]:
+        def jvp(ctx: FunctionCtx, _node: None, *tangents: Tensor) -> tuple[object, ...]:
             arrays = ctx.saved_tensors
             moving = [k for k, t in enumerate(tangents) if t is not None]
-            pushed: tuple[Any, ...] = ProgramCall.apply(
+            pushed: tuple[object, ...] = ProgramCall.apply(
                 ctx.node.pushforward(moving), *arrays, *(tangents[k] for k in moving)
             )
             return pushed
 
         @staticmethod
-        def vmap(info: Any, in_dims: tuple[Any, ...], node: Differentiable, *arrays: Any) -> tuple[Any, Any]:
+        def vmap(
+            info: Any, in_dims: tuple[object, ...], node: Differentiable, *arrays: Tensor
+        ) -> tuple[object, object]:
             """Fold a mapped axis into the batch; inputs that are neither mapped nor batched stay shared."""
             extent = info.batch_size
             axes = in_dims[1:]
@@ -144,14 +159,16 @@ def _framework() -> SimpleNamespace:
     return SimpleNamespace(torch=torch, call=ProgramCall)
 
 
-def run(torch: Any, node: Differentiable, arrays: Sequence[Any]) -> tuple[Any, ...]:
+def run(torch: ModuleType, node: Differentiable, arrays: Sequence[Tensor]) -> tuple[Tensor, ...]:
     """Return a program's results for plain tensors, using the kernel for their device."""
     n = int(np.broadcast_shapes(*(tuple(a.shape[:1]) for a in arrays))[0])
     inputs = [a.detach().reshape(a.shape[0], *p.shape) for a, p in zip(arrays, node.program.inputs, strict=True)]
     if arrays[0].device.type == "cuda":
         return _on_gpu(torch, node, inputs, n)
     if arrays[0].device.type != "cpu":
-        raise TaupiError(f"Programs run on the CPU and on CUDA devices; these tensors are on {arrays[0].device}.")
+        raise TaupiError(
+            "Programs run on the CPU and on CUDA devices; these tensors are on {device}.", device=arrays[0].device
+        )
     kernel = node.kernel("cpu", str(arrays[0].dtype).removeprefix("torch."), torch.get_num_threads())
     results = []
     for port, full in zip(node.program.outputs, node.full, strict=True):
@@ -161,7 +178,7 @@ def run(torch: Any, node: Differentiable, arrays: Sequence[Any]) -> tuple[Any, .
     return tuple(r.reshape(n, p.size) for r, p in zip(results, node.program.outputs, strict=True))
 
 
-def _on_gpu(torch: Any, node: Differentiable, inputs: Sequence[Any], n: int) -> tuple[Any, ...]:
+def _on_gpu(torch: ModuleType, node: Differentiable, inputs: Sequence[Tensor], n: int) -> tuple[Tensor, ...]:
     """Run the CUDA kernel on the tensors' device and on PyTorch's current stream."""
     cupy = needed("cupy", "gpu", "A program on a CUDA device")
     device = inputs[0].device

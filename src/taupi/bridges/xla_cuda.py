@@ -72,7 +72,7 @@ class _Api(_Struct):
     ]
 
 
-class _Frame(_Struct):
+class _CallFrame(_Struct):
     _fields_ = [
         ("api", ctypes.POINTER(_Api)),
         ("context", ctypes.c_void_p),
@@ -108,7 +108,7 @@ class CudaHandler:
         return ctypes.cast(self._entry, ctypes.c_void_p).value or 0
 
     def _handle(self, address: int) -> int | None:
-        frame = _Frame.from_address(address)
+        frame = _CallFrame.from_address(address)
         if frame.extension:
             extension = _Extension.from_address(frame.extension)
             if extension.type == _METADATA_EXTENSION:

@@ -8,7 +8,7 @@ from enum import IntEnum
 
 import typer
 
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 
 
 class ExitCode(IntEnum):
@@ -16,7 +16,7 @@ class ExitCode(IntEnum):
 
     GOOD = 0
     BUG = 1
-    """A bug in taupi; Python prints a traceback."""
+    """A bug in taupi; one sentence says what to report."""
     USAGE = 2
     """A command or option does not exist, or one is missing."""
     BAD_INPUT = 3
@@ -34,7 +34,7 @@ class ExitCode(IntEnum):
 def check_threshold(max_error: float | None) -> None:
     """Refuse a threshold that is not a share of the torque."""
     if max_error is not None and not 0 <= max_error < float("inf"):
-        raise TaupiError(Argument("max_error"), f" is {max_error:g}, expected a share of the torque, such as 0.05.")
+        raise TaupiError("{max_error} is {got:g}, expected a share of the torque, such as 0.05.", got=max_error)
 
 
 def exit_if_missed(max_error: float | None, errors: Mapping[str, float]) -> None:

@@ -1,37 +1,37 @@
-"""The files of a fit that commands write: results that appear together, and the identified robot in other forms."""
+"""The files of a fit that commands read and write, and how logs are read that meet a fit."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.fit_reading import reading_record
 from taupi.command_line import recorded_command
-from taupi.errors import TaupiError
+from taupi.errors import TaupiError, warn
 from taupi.files import path_of, refuse_to_replace, write_folder
 from taupi.settings import Settings
+from taupi.signals.reading import Reading
 
 if TYPE_CHECKING:
-    from taupi.identification.results.fit import Fit
+    from taupi.identification.estimators import AnyFit
+    from taupi.identification.results.command_fit import CommandValidation
     from taupi.identification.results.validation import Validation
-    from taupi.signals.reading import Reading
+
+    AnyValidation = Validation | CommandValidation
+
 
 RESULTS = ("fit.json", "fit.txt", "report.html")
 # Files that may exist beside them; a new result without them removes the old ones.
 EXPORTS = {"urdf": "model.urdf", "toml": "model.toml", "c": "c"}
-# Terms that a description has a place for; the second kind only where joints are elastic.
-_DESCRIBED = ("rotor", "viscous", "coulomb", "offset", "stribeck", "load", "curve")
 # Largest share of all logs that --skip-bad may leave out.
 _FEW_SKIPPED = 0.05
 # How many of them are named on a terminal.
 _NAMED_SKIPPED = 20
-_DESCRIBED_ELASTIC = ("damping", "link_viscous", "link_coulomb")
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ExportOptions(Settings):
         """The names of the forms that are written."""
         return tuple(form for form in EXPORTS if getattr(self, form))
 
-    def refuses(self, fit: Fit) -> bool:
+    def refuses(self, fit: AnyFit) -> bool:
         """Whether a fit is too wrong to be exported."""
         return str(fit.verdict.level) == "wrong" and not self.anyway
 
@@ -78,11 +78,13 @@ def refuse_logs(logs: Sequence[Path], held_out: Sequence[Path]) -> None:
 
     for path in (*logs, *held_out):
         if address_of(path) is None and not path_of(path, "the path or address of a log").exists():
-            raise TaupiError(f"No file {str(path)!r}. Check the path.")
+            raise TaupiError("No file '{path}'. Check the path.", path=str(path))
     fitted = {address_of(path) or path.resolve() for path in logs}
     for path in held_out:
         if (address_of(path) or path.resolve()) in fitted:
-            raise TaupiError(f"{shown_address(path)} is fitted and cannot be held out as well: --validate another log.")
+            raise TaupiError(
+                "{path} is fitted and cannot be held out as well: --validate another log.", path=shown_address(path)
+            )
 
 
 def exit_if_many_skipped(record: Mapping[str, Any], logs: int) -> None:
@@ -101,7 +103,7 @@ def exit_if_many_skipped(record: Mapping[str, Any], logs: int) -> None:
         raise typer.Exit(ExitCode.BAD_INPUT)
 
 
-def with_record(fit: Fit, reading: Reading) -> Fit:
+def with_record(fit: AnyFit, reading: Reading) -> AnyFit:
     """Return a fit whose record includes the command, how logs were read, and the hashes of the files other than logs."""
     from taupi.signals.formats.files import sha256
 
@@ -113,22 +115,22 @@ def with_record(fit: Fit, reading: Reading) -> Fit:
 
 
 def write_results(
-    fit: Fit,
+    fit: AnyFit,
     output: Path,
     exports: ExportOptions,
     force: bool,
-    held_out: Sequence[Validation] = (),
-    fitted: Sequence[Validation] = (),
+    held_out: Sequence[AnyValidation] = (),
+    fitted: Sequence[AnyValidation] = (),
 ) -> list[Path]:
     """Write a fit, its report with validations of logs that were held out and `fitted`, and its exports; return the paths.
 
     A fit with the verdict "wrong" is not exported unless the user asks for it.
     """
     from taupi.identification.results.fit_file import fit_json, fit_text
-    from taupi.reporting.fit_page import fit_page
+    from taupi.reporting.report import report_text
 
     forms = () if exports.refuses(fit) else exports.forms
-    texts = (fit_json(fit), fit_text(fit), fit_page(fit, held_out, fitted))
+    texts = (fit_json(fit), fit_text(fit), report_text(fit, held_out, fitted))
 
     def fill(folder: Path) -> None:
         for name, text in zip(RESULTS, texts, strict=True):
@@ -140,21 +142,21 @@ def write_results(
     return [output / name for name in (*RESULTS, *(EXPORTS[form] for form in forms))]
 
 
-def say_verdict(fit: Fit) -> None:
+def say_verdict(fit: AnyFit) -> None:
     """Print the objections to a fit on standard error."""
     print("\n".join(fit.verdict.lines), file=sys.stderr)
 
 
-def exit_if_wrong(fit: Fit, exports: ExportOptions) -> None:
+def exit_if_wrong(fit: AnyFit, exports: ExportOptions) -> None:
     """Exit with 4 if the verdict on a fit is "wrong", unless --anyway is given."""
     if exports.refuses(fit):
         names = ", ".join(EXPORTS[form] for form in exports.forms)
         kept = f"; not written: {names}" if names else ""
-        print(f"taupi: this fit is wrong by its verdict{kept}. Use it all the same with --anyway.", file=sys.stderr)
+        print(f"taupi: The verdict on this fit is wrong{kept}. Add --anyway to use it nevertheless.", file=sys.stderr)
         raise typer.Exit(ExitCode.NOT_ACHIEVED)
 
 
-def export_fit(fit: Fit, form: str, path: Path, anyway: bool = False, force: bool = False) -> None:
+def export_fit(fit: AnyFit, form: str, path: Path, anyway: bool = False, force: bool = False) -> None:
     """Write the identified robot as "urdf", "toml" or "c"; what should not be exported is refused, with the reason."""
     import taupi as tp
 
@@ -163,8 +165,47 @@ def export_fit(fit: Fit, form: str, path: Path, anyway: bool = False, force: boo
     elif form == "toml":
         tp.write_toml(fit, path, force, anyway)
     else:
-        elastic = fit.basis.elastic
-        described = (*_DESCRIBED, *(_DESCRIBED_ELASTIC if elastic else ()))
-        terms = tuple(term for term in fit.terms if term.name in described)
-        dynamics = tp.elastic.inverse_dynamics if elastic else tp.inverse_dynamics
+        terms = tuple(term for term in fit.terms if term.field)
+        dynamics = tp.elastic.inverse_dynamics if fit.elastic else tp.inverse_dynamics
         tp.emit(dynamics(fit.robot_identified(anyway), terms=terms), "c", path, project=True, force=force)
+
+
+def reading_record(reading: Reading) -> dict[str, object]:
+    """Return what a fit's record says of how its logs were read, for `like_the_fit`."""
+    from taupi.signals.formats.files import sha256
+
+    record: dict[str, object] = {}
+    if reading.encoder_offset is not None:
+        record["encoder_offset"] = reading.encoder_offset
+    if isinstance(reading.columns, Path):
+        record |= {"columns": str(reading.columns), "columns_sha256": sha256(reading.columns)}
+    return record
+
+
+def like_the_fit(fit: AnyFit, reading: Reading) -> Reading:
+    """Return how logs are read: as `reading` says, and with the column mapping and encoder offsets of the fit if it says none.
+
+    The mapping is used if its file is where it was and has not changed since; otherwise there is a warning.
+    """
+    record, kept = fit.record, dict[str, Any]()
+    if reading.encoder_offset is None and "encoder_offset" in record:
+        offset = record["encoder_offset"]
+        kept["encoder_offset"] = tuple(offset) if isinstance(offset, list) else offset
+    if reading.columns is None and "columns" in record and _is_unchanged(Path(record["columns"]), record):
+        kept["columns"] = Path(record["columns"])
+    return replace(reading, **kept)
+
+
+def _is_unchanged(columns: Path, record: Mapping[str, object]) -> bool:
+    from taupi.signals.formats.files import sha256
+
+    if columns.is_file() and sha256(columns) == record.get("columns_sha256"):
+        return True
+    state = "has changed since" if columns.is_file() else "is not found from here"
+    warn(
+        "The logs of the fit were read with {other_columns}, which {state}. Columns are guessed from the headers.",
+        remedy="Name the file of the mapping: {columns=...}.",
+        other_columns=columns,
+        state=state,
+    )
+    return False

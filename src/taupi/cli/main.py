@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -13,15 +13,19 @@ from typer.main import get_command
 
 from taupi import __version__
 from taupi.cli.command import Command
-from taupi.cli.commands import COMMANDS
+from taupi.cli.commands import COMMANDS, JOBS
 from taupi.cli.settings import with_options
 from taupi.cli.terminal import standard_streams
 
+if TYPE_CHECKING:
+    from click import Command as ClickCommand
+    from click import Context, HelpFormatter
 
-class Commands(Mapping[str, Any]):
+
+class CommandTable(Mapping[str, "ClickCommand"]):
     """The commands by name, each imported only when it is needed."""
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> ClickCommand:
         """Return a command."""
         if name not in COMMANDS:
             raise KeyError(name)
@@ -41,14 +45,22 @@ class CommandGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = Commands()  # type: ignore[assignment]  # nothing is ever put into it
+        self.commands = CommandTable()  # type: ignore[assignment]  # nothing is ever put into it
+
+    def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
+        """Write the commands by job, one line each, without importing them."""
+        for job, commands in JOBS.items():
+            with formatter.section(job):
+                formatter.write_dl([(f"{name:<9}", line) for name, line in commands.items()])
 
 
 @cache
-def command_of(name: str) -> Any:
+def command_of(name: str) -> object:
     """Return the command of this name."""
     only = typer.Typer(rich_markup_mode=None, add_completion=False)
-    only.command(name, cls=Command)(with_options(getattr(import_module(f"taupi.cli.commands.{name}"), name)))
+    only.command(name, cls=Command, short_help=COMMANDS[name])(
+        with_options(getattr(import_module(f"taupi.cli.commands.{name}"), name))
+    )
     return get_command(only)
 
 

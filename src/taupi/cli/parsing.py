@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from taupi.errors import Argument, TaupiError
 
@@ -13,7 +12,7 @@ def number(name: str, text: str, value: str) -> float:
     try:
         return float(value)
     except ValueError:
-        raise TaupiError(Argument(name), f" is {text[:40]!r}, expected a number.") from None
+        raise TaupiError("{argument} is {got!r}, expected a number.", argument=Argument(name), got=text[:40]) from None
 
 
 def one_or_each(name: str, text: str) -> float | tuple[float, ...]:
@@ -39,7 +38,10 @@ def per_joint(name: str, text: str | None, n: int) -> tuple[float, ...] | None:
         return (values,) * n
     if len(values) != n:
         raise TaupiError(
-            Argument(name), f" has {len(values)} numbers, expected one, or {n} separated by commas: one per joint."
+            "{argument} has {got} numbers, expected one, or {n} separated by commas: one per joint.",
+            argument=Argument(name),
+            got=len(values),
+            n=n,
         )
     return values
 
@@ -65,7 +67,7 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def json_value(text: str) -> Any:
+def json_value(text: str) -> object:
     """Return the content of a JSON text, None if it is not JSON."""
     try:
         return json.loads(text)

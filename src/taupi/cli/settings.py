@@ -17,14 +17,114 @@ import sys
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Protocol, Union, get_args, get_origin, get_type_hints
 
 import typer
 
-from taupi.cli.field_forms import form_of
-from taupi.cli.parsing import one_or_each
-from taupi.errors import unknown
-from taupi.settings import Changes, Settings
+from taupi.checks import not_negative
+from taupi.cli.parsing import number, one_or_each, seconds
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.excitation.settings import MOUNTING, NONE
+from taupi.settings import Settings
+
+
+@dataclass(frozen=True)
+class Form:
+    """How one field is written.
+
+    Attributes:
+        flag: Flag of the option, or several of which messages use the first; by default the field's name with dashes.
+        name: Name of the option, if another option of a command already has the field's name.
+        hint: Type of the value on the command line, if Python accepts more forms; by default that of the field.
+        placeholder: What stands for the value in the help.
+        note: What the help adds to the field's description.
+        read: Function that turns the option's name and text into the value, or into several fields by name.
+    """
+
+    flag: str | tuple[str, ...] = ()
+    name: str = ""
+    hint: Any = None
+    placeholder: str | None = None
+    note: str = ""
+    read: Callable[[str, str], Any] | None = None
+
+
+PLAIN = Form()
+
+
+def form_of(kind: type[Settings], field: str) -> Form:
+    """Return how a field of a class is written; a base class may declare it."""
+    return next((forms[field] for base in kind.__mro__ if field in (forms := FORMS.get(base.__name__, {}))), PLAIN)
+
+
+def _sensed_velocity(name: str, text: str) -> dict[str, object]:
+    """Return the fields of the sensors that exact, difference and filter:HZ stand for."""
+    kind, colon, cutoff = text.partition(":")
+    if kind != "filter":
+        return {"velocity": text}
+    if not colon:
+        raise TaupiError("{argument} is filter, expected filter:HZ, such as filter:100.", argument=Argument(name))
+    return {"velocity": kind, "cutoff_hz": number(name, text, cutoff.removesuffix("Hz"))}
+
+
+def _floor(name: str, text: str) -> float | str:
+    return text if text in (MOUNTING, NONE) else number(name, text, text)
+
+
+def _delay(name: str, text: str) -> float:
+    return not_negative(name, seconds(name, text))
+
+
+# By the name of the class that declares them.
+FORMS: dict[str, dict[str, Form]] = {
+    "Reading": {
+        "columns": Form(hint=Path | None, placeholder="FILE.toml"),
+        "begin": Form(("--from", "--begin")),
+        "end": Form(("--to", "--end")),
+        "rows": Form(hint=str | None, placeholder="FIRST:STOP"),
+    },
+    "Streaming": {"stream": Form("--stream/--whole")},
+    "Gaps": {"long_gaps": Form(("--gaps", "--long-gaps"))},
+    "Smoothing": {"cutoff_hz": Form(("--cutoff", "--cutoff-hz"))},
+    "Preparation": {"known_torque": Form(placeholder="'JOINT = FORMULA'")},
+    "Margins": {"floor": Form(hint=str, placeholder="base|none|METRES", read=_floor)},
+    "Sensors": {
+        "q_noise": Form(("--noise", "--q-noise")),
+        "velocity": Form(
+            hint=str,
+            placeholder="exact|difference|filter:HZ",
+            note="By default exact, and difference where there is a resolution.",
+            read=_sensed_velocity,
+        ),
+        "delay": Form(name="sensor_delay", hint=str, placeholder="TIME", note="Such as 0.001 or 1ms.", read=_delay),
+    },
+}
+
+
+# Headings under which the help shows fields, by the name of the class that declares them.
+PANELS: dict[str, str] = {
+    "Reading": "Reading logs",
+    "Streaming": "Reading logs",
+    "Gaps": "Preparing signals",
+    "Smoothing": "Preparing signals",
+    "Preparation": "Friction and torque",
+    "Description": "Reading robots",
+    "ClusterOptions": "On a cluster",
+    "ExportOptions": "Files",
+}
+
+
+def _home(kind: type[Settings], field: str) -> type:
+    """Return the class that declares a field: the settings themselves, or a base."""
+    return next(base for base in kind.__mro__ if field in inspect.get_annotations(base))
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Marks a mapping of those fields of settings that the user named."""
+
+    kind: type[Settings]
 
 
 @dataclass(frozen=True)
@@ -43,7 +143,7 @@ class Defaults:
 
     values: Mapping[str, Any]
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, **values: object) -> None:
         object.__setattr__(self, "values", values)
 
 
@@ -51,13 +151,13 @@ class OptionGroup:
     """Base of a frozen dataclass of parameters that several commands share: options and settings."""
 
 
-class _Part(Protocol):
+class _CommandParameter(Protocol):
     """What a parameter of a command becomes: options, from whose values the parameter's value is made."""
 
     def options(self) -> list[inspect.Parameter]:
         """Return a parameter for each option."""
 
-    def read(self, values: dict[str, Any]) -> Any:
+    def read(self, values: dict[str, object]) -> Any:
         """Remove this parameter's options from the values, and return the value of the parameter."""
 
 
@@ -71,29 +171,29 @@ class _Option:
         """Return the parameter."""
         return [self.parameter]
 
-    def read(self, values: dict[str, Any]) -> Any:
+    def read(self, values: dict[str, object]) -> Any:
         """Take its value."""
         return values.pop(self.parameter.name)
 
 
 @dataclass(frozen=True)
-class _Group:
+class _SharedOptions:
     """A group of options among the parameters of a command."""
 
     kind: type[OptionGroup]
-    parts: dict[str, _Part]
+    parts: dict[str, _CommandParameter]
 
     def options(self) -> list[inspect.Parameter]:
         """Return the options of all parts of the group."""
         return [option for part in self.parts.values() for option in part.options()]
 
-    def read(self, values: dict[str, Any]) -> Any:
+    def read(self, values: dict[str, object]) -> Any:
         """Return the group, made of the values of its parts."""
         return self.kind(**{name: part.read(values) for name, part in self.parts.items()})
 
 
 @dataclass(frozen=True)
-class _Subject:
+class _SettingsOptions:
     """A settings object among the parameters of a command."""
 
     kind: type[Settings]
@@ -102,7 +202,7 @@ class _Subject:
     defaults: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def of(cls, annotation: Any) -> _Subject | None:
+    def of(cls, annotation: object) -> _SettingsOptions | None:
         """Return the settings that a parameter's annotation names, None if it names none."""
         base, *marks = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
         changes = next((mark for mark in marks if isinstance(mark, Changes)), None)
@@ -123,16 +223,17 @@ class _Subject:
         """Return a parameter for each field, from which an option is made."""
         return [self._option(field) for field in self.fields]
 
-    def _option(self, field: dataclasses.Field[Any]) -> inspect.Parameter:
+    def _option(self, field: dataclasses.Field[object]) -> inspect.Parameter:
         form, hint = form_of(self.kind, field.name), _hint(self.kind, field)
         name = form.name or field.name
         default = None if self.changes else self.defaults.get(field.name, _default(field))
         shell, placeholder = _type_on_shell(hint)
         notes = [self.kind.describe(field.name), form.note, "May be repeated." if _repeats(hint) else ""]
         info = typer.Option(
-            form.flag or _flag(name, hint, default),
+            *([form.flag] if isinstance(form.flag, str) else form.flag or [_flag(name, hint, default)]),
             help=" ".join(filter(None, notes)),
             metavar=form.placeholder or placeholder,
+            rich_help_panel=PANELS.get(_home(self.kind, field.name).__name__),
         )
         if _repeats(hint) or _one_or_each(hint) or self.changes:
             default, shell = None, shell | None
@@ -161,7 +262,7 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     parts = {p.name: _part(p.name, hints[p.name], p.default) for p in own}
     parameters = [option for part in parts.values() for option in part.options()]
 
-    def command(**values: Any) -> None:
+    def command(**values: object) -> None:
         function(**{name: part.read(values) for name, part in parts.items()})
 
     command.__name__, command.__doc__, command.__module__ = function.__name__, function.__doc__, function.__module__
@@ -170,54 +271,53 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def _part(name: str, annotation: Any, default: Any) -> _Part:
+def _part(name: str, annotation: object, default: object) -> _CommandParameter:
     """Return what a parameter, or a field of a group, becomes by its annotation."""
     if isinstance(annotation, type) and issubclass(annotation, OptionGroup):
         hints = get_type_hints(annotation, include_extras=True)
         fields = dataclasses.fields(annotation)  # type: ignore[arg-type]
-        return _Group(annotation, {f.name: _part(f.name, hints[f.name], _default(f)) for f in fields})
-    subject = _Subject.of(annotation)
+        return _SharedOptions(annotation, {f.name: _part(f.name, hints[f.name], _default(f)) for f in fields})
+    subject = _SettingsOptions.of(annotation)
     if subject is not None:
         return subject
     default = inspect.Parameter.empty if default is dataclasses.MISSING else default
     return _Option(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation))
 
 
-def _hint(kind: type[Settings], field: dataclasses.Field[Any]) -> Any:
+def _hint(kind: type[Settings], field: dataclasses.Field[object]) -> Any:
     """Return the type of a field on the command line, or its own type, which its class may write as a string."""
     if (form := form_of(kind, field.name)).hint is not None:
         return form.hint
-    home = next(base for base in kind.__mro__ if field.name in inspect.get_annotations(base))
-    names = vars(sys.modules[home.__module__])
+    names = vars(sys.modules[_home(kind, field.name).__module__])
     return get_type_hints(types.SimpleNamespace(__annotations__={field.name: field.type}), names)[field.name]
 
 
-def _default(field: dataclasses.Field[Any]) -> Any:
+def _default(field: dataclasses.Field[object]) -> Any:
     return field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
 
 
-def _flag(name: str, hint: Any, default: Any) -> str:
+def _flag(name: str, hint: object, default: object) -> str:
     word = name.replace("_", "-")
     return f"--{word}/--no-{word}" if bool in _kinds(hint) and default is not False else f"--{word}"
 
 
-def _kinds(hint: Any) -> tuple[Any, ...]:
+def _kinds(hint: object) -> tuple[object, ...]:
     """Return the types of a field, without None."""
     kinds = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
     return tuple(kind for kind in kinds if kind is not type(None))
 
 
-def _repeats(hint: Any) -> bool:
+def _repeats(hint: object) -> bool:
     """Return whether a field holds several words, given by a repeated option."""
     return _kinds(hint) == (tuple[str, ...],)
 
 
-def _one_or_each(hint: Any) -> bool:
+def _one_or_each(hint: object) -> bool:
     """Return whether a field is a number, or one per joint."""
     return tuple[float, ...] in _kinds(hint)
 
 
-def _type_on_shell(hint: Any) -> tuple[Any, str | None]:
+def _type_on_shell(hint: object) -> tuple[Any, str | None]:
     """Return the type of an option, and the placeholder in the help if the type does not provide one."""
     if _repeats(hint):
         return list[str], None
@@ -227,7 +327,7 @@ def _type_on_shell(hint: Any) -> tuple[Any, str | None]:
 
 
 def _read(name: str, hint: Any, value: Any) -> Any:
-    """Return the value of a field from that of its option."""
+    """Return the value of a field from the value of its option."""
     if _one_or_each(hint):
         return one_or_each(name, value)
     return tuple(value) if _repeats(hint) else value

@@ -1,6 +1,7 @@
 """Where commands write: on a terminal, lines and tables that fit its width, and a timer for work that takes more than a second.
 
-Output to files and pipes is not changed. Where it cannot be written, a command does its work all the same.
+To files and pipes, text goes as it is, apart from what would steer a terminal that shows it one day. Where it cannot be
+written, a command does its work all the same.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TextIO
 
 from taupi.cli.exit_codes import ExitCode
-from taupi.progress import bars_shown
+from taupi.progress import bars_drawn_on, bars_shown, print_above_bars
 from taupi.tables import one_line
 
 NARROWEST = 12  # characters of a column that is folded
@@ -97,24 +98,44 @@ def _row(row: Sequence[str], widths: Sequence[int]) -> list[str]:
     ]
 
 
+def plain(text: str) -> str:
+    """Return text that steers no terminal, on the lines that it has."""
+    return one_line(text, kept="\n\t")
+
+
 # The terminal ----------------------------------------------------------------------------------------------------------
 
 
 class Terminal:
-    """A stream to a terminal: what is written fits its width, and replaces the timer.
+    """A stream to a terminal: what is written fits its width, and replaces the timer."""
 
-    Progress bars drawn by rich pass unchanged; otherwise no printed text can contain terminal control codes.
-    """
-
-    def __init__(self, stream: Any, waiting: Waiting, bars: bool = False) -> None:
-        self._stream, self._waiting, self._bars = stream, waiting, bars
+    def __init__(self, stream: Output, waiting: Waiting) -> None:
+        self._stream, self._waiting = stream, waiting
 
     def write(self, text: str) -> int:
         """Write text."""
         self._waiting.silence()
-        placed = self._bars and ("\x1b" in text or "\r" in text)
-        shown = text if placed else fitted(one_line(text, kept="\n\t"), shutil.get_terminal_size().columns)
-        self._stream.write(shown)
+        shown = fitted(plain(text), shutil.get_terminal_size().columns)
+        if bars_shown():
+            print_above_bars(shown)
+        else:
+            self._stream.write(shown)
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class Canvas:
+    """The stream that bars are drawn on: what moves the cursor passes unchanged."""
+
+    def __init__(self, stream: Output, waiting: Waiting) -> None:
+        self._stream, self._waiting = stream, waiting
+
+    def write(self, text: str) -> int:
+        """Draw."""
+        self._waiting.silence()
+        self._stream.draw(text)
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -124,7 +145,7 @@ class Terminal:
 class Waiting:
     """Shows on a terminal how long work has been running, after a second and while nothing else shows it."""
 
-    def __init__(self, stream: Any, title: str | None) -> None:
+    def __init__(self, stream: Output, title: str | None) -> None:
         self._stream, self._title, self._over = stream, title, threading.Event()
         self._lock, self._visible = threading.Lock(), False
         self._thread = threading.Thread(target=self._tell, daemon=True)
@@ -139,7 +160,7 @@ class Waiting:
         while not self._over.wait(REFRESH):
             with self._lock:
                 if not bars_shown() and not self._over.is_set():
-                    self._stream.write(f"\r\x1b[K{self._title}: {time.monotonic() - start:.0f} s")
+                    self._stream.draw(f"\r\x1b[K{self._title}: {time.monotonic() - start:.0f} s")
                     self._stream.flush()
                     self._visible = True
 
@@ -147,7 +168,7 @@ class Waiting:
         """Remove the timer because something is written; it comes back if work continues."""
         with self._lock:
             if self._visible:
-                self._stream.write("\r\x1b[K")
+                self._stream.draw("\r\x1b[K")
                 self._stream.flush()
                 self._visible = False
 
@@ -162,15 +183,13 @@ class Waiting:
 def on_a_terminal(title: str | None) -> Iterator[None]:
     """While a command runs, fit its output to the terminal, and show how long it takes if it has a `title`."""
     stdout, stderr = sys.stdout, sys.stderr
-    if not stderr.isatty():
-        yield
-        return
-    waiting = Waiting(stderr, title)
-    sys.stderr = Terminal(stderr, waiting, bars=True)
-    if stdout.isatty():
-        sys.stdout = Terminal(stdout, waiting)
+    output, messages = (s if isinstance(s, Output) else Output(s) for s in (stdout, stderr))
+    waiting = Waiting(messages, title if messages.isatty() else None)
+    sys.stdout = Terminal(output, waiting) if output.isatty() else output
+    sys.stderr = Terminal(messages, waiting) if messages.isatty() else messages
     try:
-        yield
+        with bars_drawn_on(Canvas(messages, waiting)):
+            yield
     finally:
         waiting.end()
         sys.stdout, sys.stderr = stdout, stderr
@@ -180,9 +199,12 @@ def on_a_terminal(title: str | None) -> Iterator[None]:
 
 
 class Output:
-    """A stream for text; when it cannot be written, `error` says why, and the rest of the text is dropped."""
+    """A stream for text, never for terminal control codes: those that names contain are shown instead.
 
-    def __init__(self, stream: Any) -> None:
+    When it cannot be written, `error` says why, and the rest of the text is dropped.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
         self._stream = _closed() if stream is None else stream
         self.error: OSError | None = None
         if isinstance(self._stream, io.TextIOWrapper):  # an ASCII terminal, or a name that is not UTF-8, is no failure
@@ -190,9 +212,13 @@ class Output:
 
     def write(self, text: str) -> int:
         """Write text."""
+        self.draw(plain(text))
+        return len(text)
+
+    def draw(self, text: str) -> None:
+        """Write what steers the terminal: bars and timers, never text with names."""
         with self._noting_errors():
             self._stream.write(text)
-        return len(text)
 
     def flush(self) -> None:
         """Write what is buffered."""

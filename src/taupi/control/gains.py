@@ -1,21 +1,35 @@
-"""Gains: a number, one per joint (or parameter), or a matrix; checked once, and defaults taken from the robot."""
+"""Gains: a number, one per joint (or parameter), or a matrix; their defaults, and whether they suit the rate of a loop.
+
+At rest a law's torque falls by D per unit of velocity, so an error v of the velocity decays as M^-1 D. A torque that is held for
+a period dt changes it to v - dt M^-1 D v instead. That is smaller only if every eigenvalue of dt M^-1 D is below 2: above, the
+error changes its sign and grows in every period, however small it was. A stiffness beside the damping leaves this limit as it is
+(one coordinate: z^2 + (a + b/2 - 2) z + 1 - a + b/2 has a root below -1 if and only if a = dt d > 2, with b = dt^2 k).
+
+A law that learns adds a stiffness S = M^-1 Y Gamma^-1 Y^T, also at rest, where Y is what gravity and offsets show: with w =
+M^-1 Y (pi_hat - pi), v becomes v - dt D v + dt w, and w becomes w - dt S v, which lags by a period. The error of one coordinate
+decays if and only if dt S < D; those of several if no eigenvalue of this map is larger than 1.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import casadi as cs
 import numpy as np
 
-from taupi.dynamics.imu_form import require_bolted
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.types import SX, ArrayLike, Vector
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError, warn
 from taupi.model.parameters import INERTIA, MASS, MOMENT, Parameters
+from taupi.model.requirements import require_bolted
 from taupi.model.robot import Joint, Robot
+
+if TYPE_CHECKING:
+    from taupi.control.law import Law
+
 
 # A number, one per joint (or parameter), or a matrix; None for the default. Kept as a diagonal (size,) or a matrix.
 Gain: TypeAlias = Any
@@ -55,29 +69,57 @@ def gain(
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise TaupiError(Argument(name), f" is {shown(value)}, {expected}.") from None
+        raise TaupiError(
+            "{argument} is {got!r}, {expected}.", argument=Argument(name), got=value, expected=expected
+        ) from None
     if array.shape not in ((), (size,), (size, size)) or (array.ndim == 2 and not size):
-        raise TaupiError(Argument(name), f" has shape {array.shape}, {expected}.")
+        raise TaupiError(
+            "{argument} has shape {shape}, {expected}.", argument=Argument(name), shape=array.shape, expected=expected
+        )
     if not np.isfinite(array).all():
-        raise TaupiError(Argument(name), f" has entries that are not finite, {expected}.")
+        raise TaupiError(
+            "{argument} has entries that are not finite, {expected}.", argument=Argument(name), expected=expected
+        )
     if array.ndim < 2:
         array = np.broadcast_to(array, (size,)).copy()
         low = array.min(initial=np.inf)
     else:
         if symmetric and np.abs(array - array.T).max() > SYMMETRIC * np.abs(array).max():
-            raise TaupiError(Argument(name), f" is not symmetric, {expected}, symmetric.")
+            raise TaupiError(
+                "{argument} is not symmetric, {expected}, symmetric.", argument=Argument(name), expected=expected
+            )
         low = float(np.linalg.eigvals(array).real.min()) if not symmetric else float(np.linalg.eigvalsh(array)[0])
         low = 0.0 if zero and low > -SYMMETRIC * np.abs(array).max() else low
     if low < 0 or (low == 0 and not zero):
         kind = "an eigenvalue" if array.ndim == 2 else "an entry"
-        raise TaupiError(Argument(name), f" has {kind} of {low:.3g}, {expected}.")
+        raise TaupiError(
+            "{argument} has {kind} of {low:.3g}, {expected}.",
+            argument=Argument(name),
+            kind=kind,
+            low=low,
+            expected=expected,
+        )
     array.flags.writeable = False
     return array
 
 
-def times(g: np.ndarray, x: Vector) -> Vector:
-    """Return the gain times a column of SX."""
-    return SX(cs.DM(g)) @ x if g.ndim == 2 else SX(cs.DM(g)) * x
+def times(g: np.ndarray | SX, x: Vector) -> Vector:
+    """Return a gain times a column of SX, entry by entry unless the gain is a matrix.
+
+    Args:
+        g: The gain: numbers (n,) or (n, n), or an input of the program.
+        x: The column (n,).
+
+    >>> import casadi as cs, numpy as np
+    >>> times(np.array([2.0, 3.0]), cs.SX([1, 10]))
+    SX([2, 30])
+    """
+    return SX(g) @ x if couples(g) else SX(cs.DM(g) if isinstance(g, np.ndarray) else g) * x
+
+
+def couples(g: np.ndarray | SX) -> bool:
+    """Return whether a gain is a matrix, and not one number per entry."""
+    return len(g.shape) == 2 and g.shape[1] > 1
 
 
 def as_matrix(g: np.ndarray) -> np.ndarray:
@@ -127,6 +169,7 @@ def _span(joint: Joint) -> tuple[float, float]:
     return low, max(low, high)
 
 
+@lru_cache(maxsize=64)
 def default_damping(robot: Robot) -> np.ndarray:
     """Return K_i = min(60/s max M_ii, c m_i), m_i the least inertia 1 / (M^-1)_ii that joint i has while all others are free.
 
@@ -137,7 +180,9 @@ def default_damping(robot: Robot) -> np.ndarray:
     inverse_mass = typical(robot).inverse
     lightest = 1 / np.diagonal(inverse_mass, axis1=-2, axis2=-1).max(0)
     fastest = float(np.linalg.eigvals(inverse_mass * lightest).real.max())
-    return np.minimum(DAMPING * largest_inertias(robot), FASTEST / fastest * lightest)
+    damping = np.minimum(DAMPING * largest_inertias(robot), FASTEST / fastest * lightest)
+    damping.flags.writeable = False  # others get the same array
+    return damping
 
 
 def default_adaptation(
@@ -149,7 +194,7 @@ def default_adaptation(
     and k_link are the stiffness M^-1 Y scale^2 Y^T that the group alone, or the link alone, adds at most in random motions.
     Without them the light links of a wrist, whose inertia is small, would slow down all others; and within a link gravity, which
     excites the first moments, would slow down the inertias: those of a PUMA's hand would be learnt 1600 times slower, and would
-    be the only remaining error. kappa is such that the stiffness of all stays below pace^2; `columns` are those of Y (k, n, p).
+    be the only remaining error. kappa is such that the stiffness of all stays below pace^2; `columns` are Y's (k, n, p).
     """
     weights = scales(parameters) ** 2
     if columns is None or not columns.size:
@@ -160,7 +205,7 @@ def default_adaptation(
     return pace**2 / max(_stiffness(robot, columns, weights), 1e-12) * weights
 
 
-def _alone(robot: Robot, columns: np.ndarray, weights: np.ndarray, keys: Sequence[Any]) -> np.ndarray:
+def _alone(robot: Robot, columns: np.ndarray, weights: np.ndarray, keys: Sequence[object]) -> np.ndarray:
     """Return for each parameter the largest stiffness that the parameters with the same key add by themselves."""
     alone = {key: _stiffness(robot, columns, np.where([k == key for k in keys], weights, 0.0)) for key in set(keys)}
     most = max(alone.values())
@@ -185,8 +230,202 @@ def scales(parameters: Parameters) -> np.ndarray:
     """Return the size of each parameter: the largest of its group in its link, at least a floor."""
     entries, values = parameters.layout.entries, np.abs(parameters.values)
     groups = _groups(parameters)
-    largest: dict[Any, float] = {}
+    largest: dict[object, float] = {}
     for group, value in zip(groups, values, strict=True):
         largest[group] = max(largest.get(group, 0.0), float(value))
     floors = [FLOORS.get(e.kind.removesuffix("R"), TERM_FLOOR) for e in entries]
     return np.array([max(largest[g], f) for g, f in zip(groups, floors, strict=True)])
+
+
+LIMIT = 2.0  # of dt M^-1 D
+RATE = 1000.0  # Hz: the loop that emitted laws are taken to run in, unless another rate is stated
+GOOD = FASTEST / 1000.0  # of dt M^-1 D: what default gains leave, and what is proposed instead
+GROWS = (
+    1 + 1e-3
+)  # per period: what grows more slowly, by e in a second at 1 kHz, changes with the motion before it is felt
+LEAST = 2.0**-60  # of a gain
+WEIGHTS = ("gamma",)  # gains that are weights: a law with larger ones learns more slowly
+PULL = GOOD / 4  # of Kp / (rate Kd), what is proposed: the fastest error is then damped critically
+
+
+@dataclass(frozen=True)
+class Overshoot:
+    """A gain that is too high, or a weight that is too low, for the rate of a loop."""
+
+    law: Law
+    rate: float
+    gain: str
+    joint: str
+    growth: float  # by which an error of velocity is multiplied in each period, at worst
+    everywhere: bool  # in all states that were looked at
+    better: dict[str, np.ndarray]  # gains that would do together, each instead of the law's
+
+    @property
+    def _swings(self) -> str:
+        """What makes velocities swing, if they do rather than being overcorrected."""
+        return {self.law.learns_by: "what it learns", self.law.pulls_by: "its pull"}.get(self.gain, "")
+
+    @property
+    def text(self) -> str:
+        """What is wrong."""
+        what = (
+            f"{self._swings} makes the velocity of {{}} swing"
+            if self._swings
+            else "the velocity of {} is overcorrected"
+        )
+        return (
+            f"{self.gain} of {self.law.name} is too {'low' if self.gain in WEIGHTS and self._swings else 'high'} for a loop at "
+            f"{self.rate:g} Hz: {what.format(self.joint)}, and its error grows {self.growth:.4g}-fold in every period"
+            f"{'' if self.everywhere else ' in some postures'}"
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What would do."""
+        shown = " with ".join(self._shown(name, value) for name, value in self.better.items())
+        faster = "" if self._swings else f", a rate of {(1 + self.growth) * self.rate / GOOD:.2g} Hz"
+        return f"{shown} would do{faster}, or rotors that the description leaves out."
+
+    def _shown(self, name: str, value: np.ndarray) -> str:
+        rounded = [float(f"{entry:.3g}") for entry in np.ravel(value)]
+        if np.ndim(value) < 2 and len(set(rounded)) == 1:
+            return f"{name}={rounded[0]}"
+        if np.ndim(value) < 2 and len(rounded) <= self.law.robot.n:
+            return f"{name}={rounded}"
+        times_as_large = float(np.max(value) / np.max(np.asarray(getattr(self.law, name))))
+        return f"{name} {times_as_large:.3g} times as large"
+
+
+def overshoot(law: Law, rate: float, inverse: np.ndarray, q: np.ndarray) -> Overshoot | None:
+    """Return which gain of a law is too high for a loop at `rate` (Hz), None if there is none.
+
+    Args:
+        law: The law.
+        rate: Periods per second, Hz.
+        inverse: Inverse mass matrices of the plant (k, n, n) in the states that are looked at.
+        q: Positions (k, n) of these states.
+    """
+    parts = law.damping_rates(inverse, q)
+    if not parts:
+        return None
+    total = sum(parts.values(), np.zeros_like(inverse))
+    slow = _slow_part(law, inverse, q)
+    fastest = np.linalg.eigvals(total).real.max(axis=-1) / rate
+    if not fastest.max() >= LIMIT:
+        return None if slow is None else _swinging(law, rate, total, slow)
+    worst = int(np.argmax(fastest))
+    gain = max(parts, key=lambda name: float(np.linalg.eigvals(parts[name][worst]).real.max()))
+    joint = _mover(law, total[worst])
+    better = {gain: _better(np.asarray(getattr(law, gain), dtype=float), parts[gain], GOOD * rate)}
+    if slow is not None:
+        changed = law.with_traced_gains(better)
+        damped = changed.damping_rates(inverse, q)
+        better |= _slower(changed, rate, sum(damped.values(), np.zeros_like(inverse)), slow)
+    return Overshoot(law, rate, gain, joint, float(fastest.max() - 1), bool(fastest.min() >= LIMIT), better)
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """What answers to an error of velocity by more and more torque: what a law learns, or its pull towards a position."""
+
+    gain: str
+    rates: np.ndarray  # S (k, n, n), 1/s^2
+    learnt: bool
+
+    def growth(self, damping: np.ndarray, rate: float, share: float = 1.0) -> np.ndarray:
+        """Return by how much the fastest error grows in a period (k,), from D (k, n, n), 1/s, and `share` times S.
+
+        Torques are held for a period. What is learnt grows by Euler's rule, dz = -S v dt; a position moves by v dt + a dt^2 / 2.
+        """
+        unit, dt, slow = np.broadcast_to(np.eye(damping.shape[-1]), damping.shape), 1 / rate, share * self.rates
+        if self.learnt:
+            step = np.block([[unit - dt * damping, dt * unit], [-dt * slow, unit]])
+        else:
+            half = dt * dt / 2
+            step = np.block([[unit - dt * damping, -dt * slow], [dt * unit - half * damping, unit - half * slow]])
+        finite = np.isfinite(step).all(axis=(-2, -1), keepdims=True)  # others are refused later, by name
+        step = np.where(finite, step, 0.0)
+        grown: np.ndarray = np.abs(np.linalg.eigvals(step)).max(axis=-1)
+        return grown
+
+
+def _slow_part(law: Law, inverse: np.ndarray, q: np.ndarray) -> _Slow | None:
+    if (learning := law.learning_rates(inverse, q)) is not None:
+        return _Slow(law.learns_by, learning, True)
+    pull = law.pull_rates(inverse, q)
+    return None if pull is None else _Slow(law.pulls_by, pull, False)
+
+
+def _mover(law: Law, rates: np.ndarray) -> str:
+    """Return the name of the joint whose gain changes the largest eigenvalue of `rates` (n, n) most."""
+    values, right = np.linalg.eig(rates)
+    k = int(np.argmax(values.real))
+    share = np.abs(np.linalg.inv(right)[k] * right[:, k])
+    return law.robot.driving_joints[int(np.argmax(share))].name
+
+
+def _swinging(law: Law, rate: float, damping: np.ndarray, slow: _Slow) -> Overshoot | None:
+    """Return that a law learns faster, or pulls more, than a loop at `rate` (Hz) can damp, None if it does not."""
+    growth = slow.growth(damping, rate)
+    if not growth.max() > GROWS:
+        return None
+    better = _slower(law, rate, damping, slow)
+    joint = _mover(law, slow.rates[int(np.argmax(growth))])
+    return Overshoot(law, rate, slow.gain, joint, float(growth.max()), bool(growth.min() > GROWS), better)
+
+
+def _slower(law: Law, rate: float, damping: np.ndarray, slow: _Slow) -> dict[str, np.ndarray]:
+    """Return the gain by which a law learns or pulls, as low as a loop at `rate` (Hz) needs; nothing if it is low enough."""
+    share = 1.0
+    while share > LEAST and slow.growth(damping, rate, share).max() > GROWS:
+        share /= 2
+    if share == 1:
+        return {}
+    gain = np.asarray(getattr(law, slow.gain), dtype=float)
+    damper = None if slow.learnt else np.asarray(getattr(law, law.damps_by), dtype=float)
+    if damper is not None and gain.ndim < 2 and damper.ndim < 2:
+        return {slow.gain: np.minimum(gain, PULL * rate * damper)}
+    share /= 2  # what is barely stable swings for long
+    return {slow.gain: gain / share if slow.gain in WEIGHTS else gain * share}
+
+
+def _better(gain: np.ndarray, rates: np.ndarray, most: float) -> np.ndarray:
+    """Return a gain with which no eigenvalue of its `rates` (k, n, n) is above `most`; gains of joints that have room stay."""
+    if gain.shape != rates.shape[-1:]:
+        fastest = float(np.linalg.eigvals(rates).real.max())
+        return gain * min(1.0, most / fastest)
+    each = rates / gain  # per unit of each joint's gain
+    alone = 1 / np.diagonal(each, axis1=-2, axis2=-1).max(axis=0)
+    fastest = float(np.linalg.eigvals(each * alone).real.max())
+    return np.minimum(gain, most / fastest * alone)
+
+
+@lru_cache(maxsize=64)
+def _mass(robot: Robot, rotors: bool) -> Callable[..., np.ndarray]:
+    return mass_matrix(robot, terms=("rotor",) if rotors else ()).compile("numpy")
+
+
+def inverse_mass(robot: Robot, rotors: bool, q: np.ndarray) -> np.ndarray:
+    """Return M^-1 (k, n, n) of a robot at positions `q` (k, n), with or without its rotors."""
+    mass = _mass(robot, rotors)(q)
+    floor = 1e-9 * np.trace(mass, axis1=-2, axis2=-1)[:, None, None] + 1e-12  # a joint may move no mass
+    return np.linalg.inv(mass + floor * np.eye(robot.n))
+
+
+def check_gains(law: Law, rate: float = RATE, refuse: bool = True) -> None:
+    """Refuse a law that no loop at `rate` (Hz) can run, by its own model of the robot; warn if that is so in some postures.
+
+    Unless `refuse`, there is a warning in both cases.
+    """
+    q = typical(law.robot).motion[0]
+    found = overshoot(law, rate, inverse_mass(law.robot, True, q), q)
+    if found is None:
+        return
+    if found.everywhere and refuse:
+        raise TaupiError(
+            "{argument}{found}.",
+            remedy=found.remedy,
+            argument=Argument(found.gain),
+            found=found.text.removeprefix(found.gain),
+        )
+    warn("{found}. {found_remedy}", found=found.text, found_remedy=found.remedy)

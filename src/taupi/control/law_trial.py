@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
-from taupi.control.carried_mass import carried_payload, estimated_mass, true_mass
-from taupi.control.gains import as_matrix
+from taupi.control.estimate import ParameterChoice
 from taupi.control.law import Law
 from taupi.control.laws.natural_adaptation import NaturalAdaptation
 from taupi.control.lyapunov import LyapunovRecord, lyapunov_record
-from taupi.dynamics.kinematics import task_coordinates
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.terms import term_parameters
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.model.robot import Robot
+from taupi.regressors.classical import regressor
 from taupi.simulation.controller import ControllerLike
-from taupi.simulation.plants.plant import ArmPlant
+from taupi.simulation.plants.plant import ArmPlant, Payload, Plant
+from taupi.simulation.plants.rigid_plant import RigidPlant
 from taupi.simulation.run import Run
+from taupi.tables import html_table
 
 # Of V at the start: a law that is sampled a thousand times a second lets V rise by less than this. With the default gains, from
 # 0.3 of the parameters, by 8.5e-4 on a UR5, 1.4e-4 on a Panda and 3.8e-5 on a PUMA 560.
@@ -30,11 +30,14 @@ FAR = 5.0  # times gamma: a V_1 at the start that may lead an estimate of bodies
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial:
-    """A `run`, the `law` that controlled it and the `plant` that was controlled; `name` is by default the law's.
+    """Judge a run beside the law and the plant that made it: s = qd - qrd, V with its rates, the true parameters, remarks.
 
-    `held`, if any, is the run of the same law with its estimate held at the start, for comparison.
-
-    What follows from the three: s = qd - qrd, V with its rates, the true values of the law's parameters, remarks.
+    Attributes:
+        run: The run.
+        law: The law that controlled it, or another controller.
+        plant: The plant that was controlled.
+        name: By default the law's.
+        held: The run of the same law with its estimate held at the start, for comparison; by default none.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -48,23 +51,22 @@ class Trial:
 
     run: Run
     law: ControllerLike = None  # a Law, or another controller
-    plant: Any = None  # an ArmPlant, or another
+    plant: Plant | None = None
     name: str = ""
     held: Run | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.run, Run):
-            raise TaupiError(
-                Argument("run"), f" is {shown(self.run)}, expected a Run: what taupi.simulate(...) returned."
-            )
-        default = getattr(self.law, "name", None) or self.run.provenance.get("controller", "run")
+            raise TaupiError("{run} is {got!r}, expected a Run: what taupi.simulate(...) returned.", got=self.run)
+        default = self.law.name if isinstance(self.law, Law) else self.run.provenance.get("controller", "run")
         object.__setattr__(self, "name", self.name or str(default))
 
     @property
     def robot(self) -> Robot | None:
         """The robot that moved: the plant's, or the one that the law knows."""
-        robot: Robot | None = getattr(self.plant if self.plant is not None else self.law, "robot", None)
-        return robot
+        if self.plant is not None:
+            return self.plant.robot
+        return self.law.robot if isinstance(self.law, Law) else None
 
     @property
     def tracks(self) -> bool:
@@ -76,20 +78,19 @@ class Trial:
         """Actual minus desired motion, (N, n) of the joints or (N, m) of the law's task; None without a reference."""
         if self.tracks:
             return self.run.error
-        task, robot = getattr(self.law, "task", None), self.robot
-        if task is None or robot is None or self.run.reference is None:
+        if not isinstance(self.law, Law) or self.robot is None or self.run.reference is None:
             return None
-        r: np.ndarray = task_coordinates(robot, task=task, frame=self.law.frame)(self.run.q)
-        return r - self.run.reference.q
+        r = self.law.task_coordinates(self.robot, self.run.q)
+        return None if r is None else r - self.run.reference.q
 
     @cached_property
     def s(self) -> np.ndarray | None:
         """The combined error qd - qd_des + Lambda (q - q_des), (N, n); None if the law has none in joint coordinates."""
-        gain = getattr(self.law, "Lambda", None)
-        if gain is None or not self.tracks or self.run.reference is None or len(gain) != self.run.n:
+        if not isinstance(self.law, Law) or not self.tracks or self.run.reference is None:
             return None
-        s: np.ndarray = self.run.qd - self.run.reference.qd + self.run.error @ as_matrix(gain).T
-        return s
+        if self.law.robot.n != self.run.n:
+            return None
+        return self.law.combined_error(self.run.error, self.run.qd - self.run.reference.qd)
 
     # What is true ---------------------------------------------------------------------------------------------------
 
@@ -115,7 +116,7 @@ class Trial:
     @cached_property
     def truth(self) -> np.ndarray | None:
         """The true values of the law's parameters, (p,) or (N, p); None if law or plant are not known."""
-        if self._true is None or not isinstance(self.law, Law) or self.robot is None:
+        if self._true is None or not isinstance(self.law, Law) or self.robot is None or self.plant is None:
             return None
         choice = self.law.choice()
         names = (*self.robot.parameters.names, *term_parameters(self.robot, tuple(self.plant.terms)).names)
@@ -133,9 +134,9 @@ class Trial:
         The rates of a law that remembers more than its estimate need that memory, which a run does not keep: they are NaN.
         """
         run, law = self.run, self.law
-        if not isinstance(law, Law) or self._true is None or run.parameters is None or run.reference is None:
+        if not isinstance(law, Law) or not law.proven or not isinstance(self.plant, RigidPlant) or self._true is None:
             return None
-        if len(run) < 2 or run.theta is not None or getattr(law, "forgetting", None) is not None:
+        if run.parameters is None or run.reference is None or len(run) < 2 or run.theta is not None or law.gain_varies:
             return None
         wanted, terms = (run.reference.q, run.reference.qd, run.reference.qdd), self.plant.effective_terms
         with np.errstate(all="ignore"):
@@ -153,7 +154,7 @@ class Trial:
 
         The estimated mass is the one whose torque along the run best matches the estimate's torque beyond the bare arm's.
         """
-        if not isinstance(self.plant, ArmPlant) or not isinstance(self.law, Law) or not hasattr(self.law, "Gamma_inv"):
+        if not isinstance(self.plant, ArmPlant) or not isinstance(self.law, Law) or not self.law.learns:
             return None
         payload = carried_payload(self.plant)
         if payload is None or not payload.mass or len(self.run) < 2 or self.run.parameters is None:
@@ -178,7 +179,7 @@ class Trial:
         return tuple(notes + self._limited() + self._beyond_effort() + self._far() + self._claims())
 
     def _limited(self) -> list[str]:
-        limits = getattr(self.plant, "torque_limits", None)
+        limits = None if self.plant is None else self.plant.torque_limits
         if limits is None or not len(self.run):
             return []
         share = (np.abs(self.run.tau_command) > limits).mean(axis=0)
@@ -222,6 +223,8 @@ class Trial:
         if self.run.theta is not None:
             rigid = "theta" not in self.law.measured
             return ["The joints are elastic, the law is that of a rigid arm: it may shake the springs."] * rigid
+        if not self.law.proven:
+            return [f"V is not shown: {self.law.name} has no Lyapunov function."]
         record = self.lyapunov
         if record is None:
             return [
@@ -236,10 +239,13 @@ class Trial:
     def _departures(self) -> list[str]:
         """Return how the plant, or what the law sees of it, differs from what the proof assumes."""
         departures = ["the torque is cut at its limit"] if self._limited() else []
-        words = {"rate_limits": "changes no faster than its limit", "delay": "comes late"}
-        departures += [f"the torque {words[k]}" for k in words if np.any(getattr(self.plant, k, None))]
-        words = {"disturbance": "a disturbance acts", "wrench": "a wrench acts on the tip"}
-        departures += [words[k] for k in words if getattr(self.plant, k, None) is not None]
+        if self.plant is not None:
+            limited = self.plant.rate_limits is not None and bool(self.plant.rate_limits.any())
+            departures += ["the torque changes no faster than its limit"] * limited
+            departures += ["the torque comes late"] * (self.plant.delay > 0)
+        if isinstance(self.plant, ArmPlant):
+            departures += ["a disturbance acts"] * (self.plant.disturbance is not None)
+            departures += ["a wrench acts on the tip"] * (self.plant.wrench is not None)
         departures += ["the law sees what the sensors show"] * (self.run.measured is not None)
         if self.run.provenance.get("control") == "sampled":
             departures.append(f"the torque is held for {1000 / float(self.run.provenance['rate']):.3g} ms")
@@ -247,14 +253,19 @@ class Trial:
 
     def _mistaken(self) -> tuple[str, ...]:
         """Return why a law that learns nothing may fail."""
-        if hasattr(self.law, "Gamma_inv") or self.truth is None or self.run.parameters is None:
+        if not isinstance(self.law, Law) or self.law.learns or self.truth is None or self.run.parameters is None:
             return ()
         same = np.allclose(self.run.parameters, self.truth, rtol=1e-9, atol=1e-12)
         return () if same else ("the law does not learn, and its parameters are not the plant's",)
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, object]:
         """Return the results of the run as plain numbers: tracking, torque and, if it is known, V."""
-        data: dict[str, Any] = {"law": self.name, "complete": self.run.complete, "seconds": 0.0, "largest_torque": 0.0}
+        data: dict[str, object] = {
+            "law": self.name,
+            "complete": self.run.complete,
+            "seconds": 0.0,
+            "largest_torque": 0.0,
+        }
         if not len(self.run):
             return data
         data["seconds"] = float(self.run.time[-1])
@@ -278,7 +289,54 @@ class Trial:
         numbers = [f"{k} {v:.4g}" for k, v in self.summary().items() if isinstance(v, float)]
         return f"Trial of {self.name}: {', '.join(numbers)}"
 
+    def _repr_html_(self) -> str:
+        rows = [(name.replace("_", " "), f"{v:.4g}") for name, v in self.summary().items() if isinstance(v, float)]
+        return html_table(f"Trial of {self.name}", [("", ""), *rows], self.remarks)
+
 
 def _rms(error: np.ndarray) -> float:
     """Return the root mean square of |error| of rows (N, n)."""
     return float(np.sqrt((error**2).sum(axis=1).mean()))
+
+
+STATES = 400  # samples of the run, evenly spread, over which torques are compared
+
+
+def carried_payload(plant: ArmPlant) -> Payload | None:
+    """Return the last payload that a plant carries, None if it carries none, or if several links carry some."""
+    carried = [payload for _, payload in plant.payloads if payload is not None]
+    return carried[-1] if carried and len(plant.loads) == 1 else None
+
+
+def true_mass(plant: ArmPlant, time: np.ndarray) -> np.ndarray:
+    """Return the mass that a plant carries at times (N,), (N,) in kg."""
+    mass = np.zeros(len(time))
+    for since, payload in plant.payloads:
+        mass[time * (1 + 1e-12) >= since] = 0.0 if payload is None else payload.mass
+    return mass
+
+
+def estimated_mass(run: Run, choice: ParameterChoice, payload: Payload) -> np.ndarray | None:
+    """Return the mass of a payload that the estimate of a run amounts to, (N,) in kg; None if no torque depends on it.
+
+    With d = pi_hat - pi of the bare arm and l the parameters that one kilogram of the payload adds,
+
+        mass = argmin_m sum_k ||Y_k (d - m l)||^2 = l^T G d / (l^T G l),   G = sum_k Y_k^T Y_k
+
+    over states k of the run. So directions of the estimate that the motion does not excite do not count: no law learns them.
+    """
+    if run.parameters is None:
+        return None
+    robot, names = choice.robot, choice.full.names
+    states = np.unique(np.linspace(0, len(run) - 1, STATES).astype(int))
+    Y = regressor(robot, terms=choice.terms).compile("numpy")(run.q[states], run.qd[states], run.qdd[states])
+    link, body = payload.on(robot)
+    per_kilogram = np.zeros(len(names))
+    per_kilogram[robot.parameters.layout.link(link)] = body / payload.mass
+    shown = Y @ per_kilogram  # (k, n): the torque of one kilogram
+    size = float((shown**2).sum())
+    if not size > 0:
+        return None
+    weights = np.einsum("ki,kip->p", shown, Y[..., list(choice.places)]) / size
+    mass: np.ndarray = (run.parameters - choice.values_of(choice.full.values)) @ weights
+    return mass

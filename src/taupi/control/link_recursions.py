@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import casadi as cs
 
-from taupi.control.estimated_chain import EstimatedChain
+from taupi.control.estimate import EstimatedChain
 from taupi.control.law import Signals
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.spatial import adjoint, bracket, inertia_columns, inverse, skew
-from taupi.dynamics.terms import Term
+from taupi.dynamics.terms import Term, term_columns
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.regressors.recursive import PolarisedMotion, wrench_columns
 
@@ -97,6 +97,5 @@ def with_terms(
 ) -> tuple[Vector, Vector]:
     """Return the torque of terms at a reference velocity and acceleration, and their part of the gradient."""
     qrd, qrdd = motion
-    columns = [[t.column(signals.q[i], qrd[i], qrdd[i]) * error[i] for i in range(chain.n)] for t in terms]
-    gradient = cs.vertcat(SX(0, 1), *(entry for column in columns for entry in column))
+    gradient = term_columns(chain, terms, signals.q, qrd, qrdd).T @ error
     return chain.term_torque(terms, signals.q, qrd, qrdd), gradient

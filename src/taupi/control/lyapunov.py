@@ -11,16 +11,17 @@ import numpy as np
 
 from taupi.analysis.bounds import bounds
 from taupi.analysis.joint_range import RangeLike
-from taupi.control.estimated_chain import EstimatedChain
+from taupi.control.adaptive_law import Damped
+from taupi.control.estimate import EstimatedChain
 from taupi.control.gains import as_matrix
 from taupi.control.law import Law, Signals, Truth
 from taupi.control.laws.walker import Walker
 from taupi.dynamics.forward import solve_positive
-from taupi.dynamics.mass_matrix import composite_bodies
+from taupi.dynamics.mass_matrix import composite_bodies, mass_matrix
 from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.terms import Term, TermsLike, resolve_terms, term_parameters
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
-from taupi.errors import Argument, TaupiError, TaupiWarning, shown
+from taupi.errors import TaupiError, TaupiWarning
 from taupi.model.body import smallest_eigenvalue
 from taupi.model.parameters import Parameters
 from taupi.program.program import Constants, Port, Program, trace
@@ -39,9 +40,15 @@ def plant_parameters(law: Law, terms: TermsLike | None = None) -> Parameters:
 def lyapunov(law: Law, terms: TermsLike | None = None) -> Program:
     """Return V, V_1, the claimed dV/dt and the true dV/dt of (q, qd, q_des, qd_des, qdd_des, pi_hat, pi), pi the true parameters.
 
-    V is the function of the `law`, V_1 its part without parameters (s^T H s / 2), the claim what the proof says (Kubozono
-    et al., eqs. 36, 37). The true rate is the chain rule along the closed loop, with the plant's acceleration M^-1 (tau -
-    bias). `terms` are the plant's, by default those that the law knows.
+    V is the function of the law, V_1 its part without parameters (s^T H s / 2), the claim what the proof says (Kubozono et al.,
+    eqs. 36, 37). The true rate is the chain rule along the closed loop, with the plant's acceleration M^-1 (tau - bias).
+
+    Args:
+        law: The law.
+        terms: The plant's joint terms, by default those that the law knows.
+
+    Returns:
+        The program.
 
     >>> import taupi as tp
     >>> law = tp.SlotineLi(tp.load("elbow2r"), K=10.0, Gamma_inv=0.5)
@@ -52,7 +59,7 @@ def lyapunov(law: Law, terms: TermsLike | None = None) -> Program:
     """
     if not isinstance(law, Law):
         raise TaupiError(
-            Argument("law"), f" is {type(law).__name__}, expected a control law such as taupi.SlotineLi(robot)."
+            "{law} is {got}, expected a control law such as taupi.SlotineLi(robot).", got=type(law).__name__
         )
     chosen = law.choice().terms if terms is None else resolve_terms(terms)
     plant = plant_parameters(law, terms)
@@ -88,11 +95,17 @@ def _truth(law: Law, constants: Constants, q: Vector, pi: Vector, plant: Paramet
 
 @dataclass(frozen=True, eq=False)
 class LyapunovRecord:
-    """V along a run, and its rate in three ways; (N,) each, over `time` in s.
+    """Hold V along a run, and its rate in three ways; (N,) each.
 
-    `V_1` is the part of `V` without parameters; `claimed` is dV/dt as in the proof, `rate` by the chain rule, `numerical` by
-    differences of V. `reasons` are why they may differ. `changes` are the rows at which the plant changed, and V with it: such
-    jumps do not count as rises.
+    Attributes:
+        time: s.
+        V: The Lyapunov function.
+        V_1: Its part without parameters.
+        claimed: dV/dt as in the proof.
+        rate: dV/dt by the chain rule.
+        numerical: dV/dt by differences of V.
+        reasons: Why the rates may differ.
+        changes: Rows at which the plant changed, and V with it: such jumps do not count as rises.
     """
 
     time: np.ndarray
@@ -137,11 +150,22 @@ def check_lyapunov(
     plant: ArrayLike | None = None,
     terms: TermsLike | None = None,
 ) -> LyapunovRecord:
-    """Return V and its rates along a run of a `law`, and warn if V rises although it must not, with the likely reasons.
+    """Return V and its rates along a run of a law, and warn if V rises although it must not, with the likely reasons.
 
-    `time` is (N,) in s; `q`, `qd`, `q_des`, `qd_des` and `qdd_des` are (N, n); `parameters` are the estimates (N, p) (or with
-    the law's memory), `plant` are the true parameters, ten per link and those of the plant's `terms`: each by default the
-    robot's own.
+    Args:
+        law: The law.
+        time: (N,), s.
+        q: Positions (N, n), rad or m.
+        qd: Velocities (N, n).
+        q_des: Desired positions (N, n).
+        qd_des: Desired velocities (N, n).
+        qdd_des: Desired accelerations (N, n).
+        parameters: The estimates (N, p), or with the law's memory; by default the robot's own parameters.
+        plant: The true parameters, ten per link and then the parameters of `terms`; by default the robot's own.
+        terms: The plant's joint terms, by default those that the law knows.
+
+    Returns:
+        The record of V.
 
     >>> import numpy as np, taupi as tp
     >>> law, t, still = tp.PDGravity(tp.load("elbow2r")), [0.0, 0.1, 0.2], np.zeros((3, 2))
@@ -152,7 +176,12 @@ def check_lyapunov(
     record = lyapunov_record(law, time, q, qd, (q_des, qd_des, qdd_des), parameters, plant, terms)
     if not record.holds:
         why = "; ".join(record.reasons) or "the run itself departs from the law: sampling, limits, delay or disturbance"
-        warnings.warn(f"V rises by up to {record.largest_rise:.2g} of its start. {why}.", TaupiWarning, stacklevel=2)
+        warnings.warn(
+            TaupiWarning(
+                "V rises by up to {largest_rise:.2g} of its start. {why}.", largest_rise=record.largest_rise, why=why
+            ),
+            stacklevel=2,
+        )
     return record
 
 
@@ -174,10 +203,12 @@ def lyapunov_record(
     pi = actual.values if plant is None else np.asarray(plant, dtype=float)
     t = np.asarray(time, dtype=float)
     if t.ndim != 1 or len(t) < 2 or not (np.diff(t) > 0).all():
-        raise TaupiError(Argument("time"), f" is {shown(time)}, expected two or more rising values.")
+        raise TaupiError("{time} is {got!r}, expected two or more rising values.", got=time)
     if pi.shape not in ((len(actual),), (len(t), len(actual))):
         raise TaupiError(
-            Argument("plant"), f" has shape {pi.shape}, expected ({len(actual)},): ten per link and the terms."
+            "{plant} has shape {got}, expected ({expected},): ten per link and the terms.",
+            got=pi.shape,
+            expected=len(actual),
         )
     changes = tuple((np.flatnonzero((np.diff(pi, axis=0) != 0).any(axis=1)) + 1).tolist()) if pi.ndim == 2 else ()
     estimate = Law.init(law, parameters).vector  # unchecked: a run that diverged may hold any values
@@ -193,7 +224,7 @@ def lyapunov_record(
 
 def _reasons(law: Law, pi: np.ndarray, plant: Parameters, claimed: np.ndarray, rate: np.ndarray) -> tuple[str, ...]:
     """Return why dV/dt may differ from the claim, as far as the law and the plant show it."""
-    result = [m.breaks for m in getattr(law, "modifications", ()) if m.breaks]
+    result = law.exceptions()
     missing = [n for n in plant.names if n not in law.choice().full.names]
     if missing:
         result.append(
@@ -214,9 +245,17 @@ def _reasons(law: Law, pi: np.ndarray, plant: Parameters, claimed: np.ndarray, r
 def convergence_rate(law: Law, ranges: RangeLike = None, tolerance: float = 1e-3, boxes: int = 2000) -> float:
     """Return r, 1/s, with dV_1/dt <= -r V_1 for exact parameters, V_1 = s^T H s / 2.
 
-    These are Kubozono et al., eqs. 47-53, corrected by a factor of two. Walker's `law` has r = 2 gamma exactly. With a constant
-    K it is 2 k / h, k the smallest eigenvalue of K and h a certain bound on the largest eigenvalue of H, rotors included,
-    over the joint `ranges`; `ranges`, `tolerance` and `boxes` are those of `bounds`.
+    These are Kubozono et al., eqs. 47-53, corrected by a factor of two. Walker's law has r = 2 gamma exactly. With a constant K
+    it is 2 k / h, k the smallest eigenvalue of K and h a certain bound on the largest eigenvalue of H, rotors included.
+
+    Args:
+        law: The law.
+        ranges: The joint range, as in `bounds`; by default the robot's limits.
+        tolerance: Relative gap of h, by default 1e-3.
+        boxes: Budget of h, by default 2000.
+
+    Returns:
+        The rate r.
 
     >>> import taupi as tp
     >>> tp.laws.convergence_rate(tp.Walker(tp.load("elbow2r"), gamma=4.0))
@@ -224,20 +263,18 @@ def convergence_rate(law: Law, ranges: RangeLike = None, tolerance: float = 1e-3
     """
     if isinstance(law, Walker):
         return 2 * law.gamma
-    K = getattr(law, "K", None)
-    if not isinstance(K, np.ndarray) or len(K) != law.robot.n:
+    if not isinstance(law, Damped) or len(law.K) != law.robot.n:
         raise TaupiError(
-            f"{type(law).__name__} has no damping K of s: a rate is known for SlotineLi and related laws, and for Walker."
+            "{kind} has no damping K of s: a rate is known for SlotineLi and related laws, and for Walker.",
+            kind=type(law).__name__,
         )
     of_terms = float(np.max(_term_inertia(law), initial=0.0))
     h = bounds(law.robot, ranges, tolerance, boxes)["mu2"].value + of_terms
-    return float(2 * np.linalg.eigvalsh(as_matrix(K))[0] / h)
+    return float(2 * np.linalg.eigvalsh(as_matrix(law.K))[0] / h)
 
 
 def _term_inertia(law: Law) -> np.ndarray:
     """Return the inertia that the law's terms add to each joint, (n,): that of rotors."""
-    terms, n = law.choice().terms, law.robot.n
-    zero, one = SX(0), SX(1)
-    per_unit = [float(cs.DM(t.column(zero, zero, one) - t.column(zero, zero, zero))) for t in terms]
-    values = term_parameters(law.robot, terms).values.reshape(len(terms), n)
-    return np.asarray(per_unit) @ values
+    rest = np.zeros(law.robot.nq)
+    with_terms, without = (mass_matrix(law.robot, terms=terms)(rest) for terms in (law.choice().terms, ()))
+    return np.diag(with_terms - without)

@@ -11,12 +11,15 @@ from dataclasses import dataclass
 
 import casadi as cs
 
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.basis_tensors import parameter_matrices
+from taupi.dynamics.chain import Chain, builder, mass_builder, trace_robot
 from taupi.dynamics.kinematics import link_placements
 from taupi.dynamics.spatial import inertia_tensor, skew
 from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.model.requirements import require_coordinates
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
+from taupi.regressors.lagrangian import require_lagrangian
 
 
 def cross(b: Vector) -> Matrix:
@@ -43,7 +46,7 @@ def inertia(body: Vector) -> Matrix:
 
 
 @dataclass(frozen=True)
-class Stacked:
+class StackedDynamics:
     """The document's stacked matrices at a state: J and its rate, J_t = J^T P, velocities and inertias link by link."""
 
     J: Matrix
@@ -63,7 +66,7 @@ def joint_axes(chain: Chain, q: Vector) -> list[Vector]:
     return [displacement(*place) @ chain.screw(i) for i, place in enumerate(link_placements(chain, q))]
 
 
-def stacked(chain: Chain, q: Vector, qd: Vector) -> Stacked:
+def stacked(chain: Chain, q: Vector, qd: Vector) -> StackedDynamics:
     """Return J (6 links x n), dJ/dt, J_t, dJ_t/dt, v_i and I_i (8, 9)."""
     axes, speed = joint_axes(chain, q), chain.spread(qd)
     velocities = chain.outward(lambda i, parent: parent + axes[i] * speed[i], SX.zeros(6))
@@ -71,7 +74,7 @@ def stacked(chain: Chain, q: Vector, qd: Vector) -> Stacked:
     moved = [displacement(*place) for place in link_placements(chain, q)]
     inertias = [x @ inertia(chain.body(i)) @ transpose(x) for i, x in enumerate(moved)]
     j, j_rate = _stack(chain, axes), _stack(chain, rates)
-    return Stacked(j, j_rate, _swapped(j).T, _swapped(j_rate).T, velocities, inertias)
+    return StackedDynamics(j, j_rate, _swapped(j).T, _swapped(j_rate).T, velocities, inertias)
 
 
 def _stack(chain: Chain, columns: list[Vector]) -> Matrix:
@@ -116,13 +119,19 @@ def gravity(chain: Chain, q: Vector) -> Vector:
     return -here.J_t @ cs.vertcat(*(i @ g for i in here.inertias))
 
 
-@builder
+@mass_builder
 def spatial_dynamics(robot: Robot) -> Program:
-    """Return H, C, G and N = dH/dt - 2C of (q, qd) for a `robot`, by stacked matrices (Kubozono et al., eqs. 11-15).
+    """Return H, C, G and N = dH/dt - 2C of (q, qd), by stacked matrices (Kubozono et al., eqs. 11-15).
 
     H = J_t I J, C = J_t [I V_s + (C_1 - C_2 - C_3) J / 2], G = -J_t I g, N = J_t C_2 J + dJ_t/dt I J - J_t I dJ/dt, skew. C
     is the Christoffel matrix. This is slower than `mass_matrix` and `coriolis_matrix`, but an independent route to the same
     result.
+
+    Args:
+        robot: The robot.
+
+    Returns:
+        The program: H (n, n), C (n, n), G (n,) and N (n, n).
 
     >>> import taupi as tp
     >>> arm, q, qd = tp.load("puma560"), [0.1] * 6, [0.2] * 6
@@ -130,6 +139,11 @@ def spatial_dynamics(robot: Robot) -> Program:
     >>> bool(abs(C - tp.coriolis_matrix(arm)(q, qd)).max() < 1e-12), bool(abs(N + N.T).max() < 1e-12)
     (True, True)
     """
+    require_coordinates(
+        robot,
+        "and the document's spatial algebra has one axis per joint",
+        "Use tp.mass_matrix and tp.coriolis_matrix, which cover them.",
+    )
 
     def body(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, ...]:
         here = stacked(chain, q, qd)
@@ -141,3 +155,115 @@ def spatial_dynamics(robot: Robot) -> Program:
     n = robot.n
     ports = [Port("H", (n, n)), Port("C", (n, n)), Port("G", (n,)), Port("N", (n, n))]
     return trace_robot("spatial_dynamics", robot, body, ["q", "qd"], ports)
+
+
+@mass_builder
+def spatial_stacks(robot: Robot) -> Program:
+    """Return J, J_t, V_s, I, C_1, C_2, C_3 of (q, qd) (Kubozono et al., eq. 8-10).
+
+    H = J_t I J and C = J_t (I V_s + (C_1 - C_2 - C_3) J / 2).
+
+    Args:
+        robot: The robot.
+
+    Returns:
+        The program. J (6 links, n) has the joint axes s_j below the diagonal, V_s is its rate, and row i of J_t (n, 6 links) has
+        s_i' from block i on. I, C_1 = diag(v_i x I_i), C_2 = diag((I_i v_i) x) and C_3 = diag(I_i v_i x) are (6 links, 6 links).
+
+    >>> import taupi as tp
+    >>> arm, q, qd = tp.load("puma560"), [0.1] * 6, [0.2] * 6
+    >>> J, J_t, V_s, I, C_1, C_2, C_3 = tp.closed_form.spatial_stacks(arm)(q, qd)
+    >>> bool(abs(J_t @ (I @ V_s + (C_1 - C_2 - C_3) @ J / 2) - tp.coriolis_matrix(arm)(q, qd)).max() < 1e-12)
+    True
+    """
+    require_lagrangian(robot)
+
+    def body(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, ...]:
+        here = stacked(chain, q, qd)
+        pairs = list(zip(here.inertias, here.velocities, strict=True))
+        blocks = (
+            here.inertias,
+            [cross(v) @ i for i, v in pairs],
+            [cross(i @ v) for i, v in pairs],
+            [i @ cross(v) for i, v in pairs],
+        )
+        return here.J, here.J_t, here.J_rate, *(cs.diagcat(*several) for several in blocks)
+
+    tall, n = 6 * len(robot.links), robot.n
+    shapes = {"J": (tall, n), "J_t": (n, tall), "V_s": (tall, n)} | dict.fromkeys(
+        ("I", "C_1", "C_2", "C_3"), (tall, tall)
+    )
+    ports = [Port(name, shape) for name, shape in shapes.items()]
+    return trace_robot("spatial_stacks", robot, body, ["q", "qd"], ports)
+
+
+def _placed_matrices(chain: Chain, q: Vector) -> list[list[Matrix]]:
+    """Return R_ij = X_i R_j X_i' of every link (18)."""
+    constant = [cs.sparsify(SX(cs.DM(r))) for r in parameter_matrices()]
+    moved = [displacement(*place) for place in link_placements(chain, q)]
+    return [[x @ r @ transpose(x) for r in constant] for x in moved]
+
+
+@builder
+def spatial_regressor(robot: Robot) -> Program:
+    """Return y (links, 10, 6), Y_1 (6 links, 10 links) and Y (n, 10 links) of (q, qd, r, rd) (Kubozono et al., eq. 19-24).
+
+    y_ij = R_ij (wd_i - g) + v_i x R_ij w_i / 2 - (R_ij v_i) x w_i / 2 - R_ij (v_i x w_i) / 2, where w and wd are the motion of
+    the reference r, rd.
+
+    Args:
+        robot: The robot.
+
+    Returns:
+        The program. Y_1 is block-diagonal, its block i has the columns y_i1 ... y_i10, and Y = J_t Y_1 is the regressor of
+        Slotine and Li: Y a = H rd + C r + G. Parameters are in the order of `robot.parameters`.
+
+    >>> import taupi as tp
+    >>> arm, state = tp.load("elbow2r"), ([0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8])
+    >>> y, Y_1, Y = tp.closed_form.spatial_regressor(arm)(*state)
+    >>> bool(abs(Y - tp.slotine_li_regressor(arm)(*state)).max() < 1e-12)
+    True
+    """
+    require_lagrangian(robot)
+    links = len(robot.links)
+
+    def body(chain: Chain, q: Vector, qd: Vector, r: Vector, rd: Vector) -> tuple[object, ...]:
+        here, axes = stacked(chain, q, qd), joint_axes(chain, q)
+        speed, push = chain.spread(r), chain.spread(rd)
+        w = chain.outward(lambda i, parent: parent + axes[i] * speed[i], SX.zeros(6))
+        turning = [cross(v) @ s for v, s in zip(here.velocities, axes, strict=True)]
+        wd = chain.outward(lambda i, parent: parent + turning[i] * speed[i] + axes[i] * push[i], SX.zeros(6))
+        g = cs.vertcat(SX.zeros(3), chain.gravity)
+        y = []
+        for i, matrices in enumerate(_placed_matrices(chain, q)):
+            v = here.velocities[i]
+            y.append([_column(x, v, w[i], wd[i] - g) for x in matrices])
+        blocks = cs.diagcat(*(cs.horzcat(*several) for several in y))
+        return y, blocks, here.J_t @ blocks
+
+    shapes = {"y": (links, 10, 6), "Y_1": (6 * links, 10 * links), "Y": (robot.n, 10 * links)}
+    ports = [Port(name, shape) for name, shape in shapes.items()]
+    return trace_robot("spatial_regressor", robot, body, ["q", "qd", "r", "rd"], ports)
+
+
+def _column(x: Matrix, v: Vector, w: Vector, push: Vector) -> Vector:
+    """Return y_ij (22)."""
+    return x @ push + (cross(v) @ x @ w - cross(x @ v) @ w - x @ cross(v) @ w) / 2
+
+
+@builder
+def spatial_parameter_matrices(robot: Robot) -> Program:
+    """Return R (links, 10, 6, 6) of q: R_ij = X_i R_j X_i', I_i = sum_j R_ij a_ij (Kubozono et al., eq. 18).
+
+    Args:
+        robot: The robot.
+
+    Returns:
+        The program.
+
+    >>> import taupi as tp
+    >>> tp.closed_form.spatial_parameter_matrices(tp.load("elbow2r"))([0.1, 0.2]).shape
+    (2, 10, 6, 6)
+    """
+    shape = (len(robot.links), 10, 6, 6)
+    return trace_robot("spatial_parameter_matrices", robot, _placed_matrices, ["q"], [Port("R", shape)])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from taupi.dynamics.chain import Chain, builder, joint_port, trace_robot
-from taupi.dynamics.quaternions import quaternion_rotation, watched
+from taupi.dynamics.orientation import quaternion_rotation, watched
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
@@ -55,13 +56,15 @@ def _convention(robot: Robot, name: str) -> BaseConvention:
         raise unknown(Argument("convention"), name, BASES)
     if not robot.multiple_joints:
         raise TaupiError(
-            f"{robot.name} is bolted to the ground: there is no base to convert.", remedy="Use robot.floating_base()."
+            "{robot} is bolted to the ground: there is no base to convert.",
+            remedy="Use robot.floating_base().",
+            robot=robot.name,
         )
     return BASES[name]
 
 
 def _turns(convention: BaseConvention, rotation: Matrix) -> tuple[Matrix, Matrix]:
-    """Return the rotations from the convention's axes of angular and of linear quantities to those of the body."""
+    """Return the rotations from the convention's axes of angular and of linear quantities to the body's."""
     angular, linear = convention.angular_axes, convention.linear_axes
     back, same = rotation.T, SX.eye(3)
     return same if angular == "body" else back, same if linear == "body" else back
@@ -92,9 +95,16 @@ def _positions(chain: Chain, q: Vector, convention: BaseConvention, to_taupi: bo
 def from_base(robot: Robot, convention: str) -> Program:
     """Return a program that takes (q, qd, qdd, tau) of a floating `robot` as another library writes them, and returns ours.
 
-    `convention` is "pinocchio", "mujoco", "idyntree" (its mixed representation, with a quaternion x y z w for the pose) or
-    "taupi". Only the base and the quaternions of ball joints differ: joints keep their order. Accelerations are the derivatives
-    of the velocities' components, so a linear one in world axes becomes vd_b = R^T vd_W - w x v_b.
+    Only the base and the quaternions of ball joints differ: joints keep their order. Accelerations are the derivatives of the
+    velocities' components, so a linear one in world axes becomes vd_b = R^T vd_W - w x v_b.
+
+    Args:
+        robot: The robot, with a free or ball joint.
+        convention: "pinocchio", "mujoco", "idyntree" (its mixed representation, with a quaternion x y z w for the pose) or
+            "taupi".
+
+    Returns:
+        A program of (q, qd, qdd, tau) with the same outputs.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r").floating_base()
@@ -107,8 +117,6 @@ def from_base(robot: Robot, convention: str) -> Program:
 
     def body(chain: Chain, q: Vector, qd: Vector, qdd: Vector, tau: Vector) -> tuple[Vector, ...]:
         ours = _positions(chain, q, other, to_taupi=True)
-        if not robot.floating:
-            return ours, qd, qdd, tau
         h = ours[3:7]
         turn, slide = _turns(other, quaternion_rotation(h))
         (w, v), (wd, vd), (n, f) = (_ours(other, x) for x in (qd, qdd, tau))
@@ -121,7 +129,8 @@ def from_base(robot: Robot, convention: str) -> Program:
             cs.vertcat(turn @ n, slide @ f, tau[6:]),
         )
 
-    return _conversion("from_base", robot, body, lambda name: other.quaternion == "first" and name == "q")
+    quaternions = partial(_positions, convention=other, to_taupi=True)
+    return _conversion("from_base", robot, body, quaternions, lambda name: other.quaternion == "first" and name == "q")
 
 
 @builder
@@ -140,8 +149,6 @@ def to_base(robot: Robot, convention: str) -> Program:
 
     def body(chain: Chain, q: Vector, qd: Vector, qdd: Vector, tau: Vector) -> tuple[Vector, ...]:
         theirs = _positions(chain, q, other, to_taupi=False)
-        if not robot.floating:
-            return theirs, qd, qdd, tau
         h = q[3:7]
         turn, slide = _turns(other, quaternion_rotation(h))
         w, v, wd, vd = qd[:3], qd[3:6], qdd[:3], qdd[3:6]
@@ -153,12 +160,23 @@ def to_base(robot: Robot, convention: str) -> Program:
             cs.vertcat(_theirs(other, turn.T @ tau[:3], slide.T @ tau[3:6]), tau[6:]),
         )
 
-    return _conversion("to_base", robot, body, lambda name: False)
+    quaternions = partial(_positions, convention=other, to_taupi=False)
+    return _conversion("to_base", robot, body, quaternions, lambda name: False)
 
 
 def _conversion(
-    name: str, robot: Robot, body: Callable[..., tuple[Vector, ...]], other: Callable[[str], bool]
+    name: str,
+    robot: Robot,
+    of_base: Callable[..., tuple[Vector, ...]],
+    quaternions: Callable[[Chain, Vector], Vector],
+    other: Callable[[str], bool],
 ) -> Program:
+    """Return the program of a robot: by `of_base` if its base floats, else only the `quaternions` of ball joints change."""
+
+    def of_ball_joints(chain: Chain, q: Vector, *rest: Vector) -> tuple[Vector, ...]:
+        return quaternions(chain, q), *rest
+
+    body = of_base if robot.floating else of_ball_joints
     ports = [Port(p.name, p.shape) if other(p.name) else p for p in (joint_port(robot, k) for k in _STATE)]
     outputs = [Port(f"{p.name}_out", p.shape) for p in ports]
     return watched(trace_robot(name, robot, body, ports, outputs), robot)

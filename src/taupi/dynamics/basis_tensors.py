@@ -12,7 +12,7 @@ import numpy as np
 
 from taupi.checks import real_array
 from taupi.dynamics.types import ArrayLike
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError
 
 _PAIRS = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # xx, xy, xz, yy, yz, zz
 
@@ -58,15 +58,19 @@ def generalised_transpose(tensor: ArrayLike, levels: str | Sequence[int]) -> np.
     try:
         values = np.asarray(tensor)
     except ValueError:  # rows of different lengths
-        raise TaupiError(Argument("tensor"), f" is {shown(tensor)}, expected an array.") from None
+        raise TaupiError("{tensor} is {got!r}, expected an array.", got=tensor) from None
     try:
         order = [int(k) - 1 for k in levels]
     except (TypeError, ValueError):
         order = []
     if not values.ndim or sorted(order) != list(range(values.ndim)):
         numbers = "".join(str(k + 1) for k in range(values.ndim)) or "12, 123, ..."
-        message = f" is {levels!r}, expected a permutation of {numbers}: the tensor has {values.ndim} levels."
-        raise TaupiError(Argument("levels"), message)
+        raise TaupiError(
+            "{levels} is {got!r}, expected a permutation of {numbers}: the tensor has {ndim} levels.",
+            got=levels,
+            numbers=numbers,
+            ndim=values.ndim,
+        )
     return np.transpose(values, np.argsort(order))
 
 
@@ -76,7 +80,12 @@ def generalised_transpose(tensor: ArrayLike, levels: str | Sequence[int]) -> np.
 def _sized(name: str, value: ArrayLike, shape: tuple[int, ...]) -> np.ndarray:
     array = real_array(name, value)
     if array.shape[-len(shape) :] != shape:
-        raise TaupiError(Argument(name), f" has shape {array.shape}, expected (..., {', '.join(map(str, shape))}).")
+        raise TaupiError(
+            "{argument} has shape {got}, expected (..., {shape:,}).",
+            argument=Argument(name),
+            got=array.shape,
+            shape=shape,
+        )
     return array
 
 
@@ -89,6 +98,20 @@ def skew(a: ArrayLike) -> np.ndarray:
     """
     matrices: np.ndarray = np.einsum("rca,...a->...rc", skew_basis(), _sized("a", a, (3,)))
     return matrices
+
+
+def bow_tie(a: ArrayLike) -> np.ndarray:
+    """Return (a)[▷◁] (..., 3, 6) of vectors `a` (..., 3) (Zollo et al. 2014, eq. * and **).
+
+    S a = (a)[▷◁] (Sxx, Syy, Szz, Sxy, Sxz, Syz) for a symmetric S: what makes I w linear in the six numbers of I.
+
+    >>> import taupi as tp
+    >>> tp.closed_form.bow_tie([1.0, 2.0, 3.0]).tolist()
+    [[1.0, 0.0, 0.0, 2.0, 3.0, 0.0], [0.0, 2.0, 0.0, 1.0, 0.0, 3.0], [0.0, 0.0, 3.0, 0.0, 1.0, 2.0]]
+    """
+    squares_first = [0, 3, 5, 1, 2, 4]
+    columns: np.ndarray = np.einsum("rce,...c->...re", inertia_basis()[..., squares_first], _sized("a", a, (3,)))
+    return columns
 
 
 def _blocks(upper: Sequence[np.ndarray], lower: Sequence[np.ndarray]) -> np.ndarray:
@@ -152,6 +175,23 @@ def spatial_inertia(body: ArrayLike) -> np.ndarray:
     values = _sized("body", body, (10,))
     inertia: np.ndarray = np.einsum("jrc,...j->...rc", parameter_matrices(), values)
     return inertia
+
+
+def spatial_force(inertia: ArrayLike, v: ArrayLike, vd: ArrayLike) -> np.ndarray:
+    """Return f = d/dt (I v) = I vd + v x I v (..., 6), the force on a moving body (Kubozono et al., eq. 54, 55).
+
+    `inertia` (..., 6, 6) is I, `v` and `vd` (..., 6) are the velocity and its rate, all in the axes of the base. Gravity is part
+    of f.
+
+    >>> import taupi as tp
+    >>> I = tp.closed_form.spatial_inertia([2.0] + [0.0] * 9)
+    >>> tp.closed_form.spatial_force(I, [0.0] * 6, [0, 0, 0, 1.0, 2.0, 3.0]).tolist()
+    [2.0, 4.0, 6.0, 0.0, 0.0, 0.0]
+    """
+    matrix, twist, rate = _sized("inertia", inertia, (6, 6)), _sized("v", v, (6,)), _sized("vd", vd, (6,))
+    turning = (spatial_cross(twist) @ matrix @ twist[..., None])[..., 0]
+    force: np.ndarray = (matrix @ rate[..., None])[..., 0] + turning
+    return force
 
 
 def parameter_matrices() -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial, wraps
@@ -10,10 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from taupi.dynamics.quaternions import quaternion_rate, quaternion_rotation, watched
+from taupi.dynamics.orientation import quaternion_rate, quaternion_rotation, watched
 from taupi.dynamics.spatial import adjoint, axis_rotation, compose, inverse, spatial_inertia
 from taupi.dynamics.types import SX, ArrayLike, Expression, Formula, Matrix, Pose, Vector
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
+from taupi.model.massless import warn_of_no_masses
 from taupi.model.parameters import Parameters
 from taupi.model.placement import Placement
 from taupi.model.robot import BASE, Joint, Robot
@@ -124,7 +126,7 @@ class Chain:
     def _of_joint(self, joint: Joint, x: Vector, start: int, size: int, at: Callable[[int], int]) -> Expression:
         if joint.kind in MULTIPLE:
             return x[start : start + size]
-        (_, ratio), *more = self._drives(joint)
+        (_, ratio), *more = self.drives_of(joint)
         return sum((r * x[at(k)] for k, r in more), ratio * x[start])
 
     def gather(self, rows: Sequence[Matrix]) -> Matrix:
@@ -137,7 +139,7 @@ class Chain:
             if joint.kind in MULTIPLE:
                 result[joint.coordinate : joint.coordinate + joint.dof] = cs.vertsplit(row)
                 continue
-            for k, ratio in self._drives(joint):
+            for k, ratio in self.drives_of(joint):
                 result[k] = result[k] + ratio * row
         return cs.vertcat(*result)
 
@@ -179,23 +181,20 @@ class Chain:
 
     def derivative(self, expression: Matrix, q: Vector) -> Matrix:
         """Return the derivative of a column that depends on q along every velocity: df/dq, times dq/dt per velocity."""
-        jacobian = cs.jacobian(expression, q)
-        if not self.robot.multiple_joints:
-            return jacobian
         v = SX.sym("v", self.n)
-        return jacobian @ cs.jacobian(self.rate(q, v), v)
+        return cs.jacobian(expression, q) @ cs.jacobian(self.rate(q, v), v)
 
     def gradient(self, value: Expression, q: Vector) -> Vector:
         """Return the derivatives of a number that depends on q along every velocity, as a column."""
-        return self.derivative(value, q).T if self.robot.multiple_joints else cs.gradient(value, q)
+        return self.derivative(value, q).T
 
     def time_derivative(self, expression: Matrix, q: Vector, qd: Vector) -> Matrix:
         """Return the time derivative of a matrix that depends on q, along qd."""
         column = cs.densify(cs.vec(expression))
         return cs.reshape(cs.jtimes(column, q, self.rate(q, qd)), *expression.shape)
 
-    def _drives(self, joint: Joint) -> list[tuple[int, Expression]]:
-        """Return the coordinates that move a joint, its own first, with their ratios."""
+    def drives_of(self, joint: Joint) -> list[tuple[int, Expression]]:
+        """Return the coordinates that move a `joint` of one degree of freedom, its own first, with their ratios."""
         own = (joint.coordinate, self.scalar(f"{joint.name}.ratio", joint.ratio))
         return [own, *((k, self.scalar(f"{joint.name}.ratio[{k}]", r)) for k, r in joint.also)]
 
@@ -222,34 +221,40 @@ class Chain:
         return [c for c, joint in enumerate(self.robot.joints) if joint.parent == i]
 
 
-def require_robot(robot: Any) -> None:
+def require_robot(robot: object) -> None:
     """Refuse anything that is not a robot."""
     if not isinstance(robot, Robot):
-        message = f" is {type(robot).__name__}, expected a Robot: use taupi.load(...) or Robot.from_..."
-        raise TaupiError(Argument("robot"), message)
+        raise TaupiError(
+            "{robot} is {got}, expected a Robot: use taupi.load(...) or Robot.from_...", got=type(robot).__name__
+        )
 
 
 def configurations(robot: Robot, q: ArrayLike | None = None) -> np.ndarray:
     """Return configurations to draw or tabulate as (k, n), from one `q` (n,) or several (k, n); zero by default."""
-    if isinstance(q, str) or hasattr(q, "__fspath__"):
-        remedy = ("Name a file by ", Argument("path", ...), ".")
-        raise TaupiError(Argument("q"), f" is {str(q)!r}, expected joint positions.", remedy=remedy)
+    if isinstance(q, str | os.PathLike):
+        raise TaupiError("{q} is {got!r}, expected joint positions.", remedy="Name a file by {path=...}.", got=str(q))
     try:
         states = np.atleast_2d(neutral(robot) if q is None else np.asarray(q, dtype=float))
     except (TypeError, ValueError):
-        message = f" is not an array of numbers, expected shape ({robot.nq},) or (k, {robot.nq})."
-        raise TaupiError(Argument("q"), message) from None
+        raise TaupiError("{q} is not an array of numbers, expected shape ({nq},) or (k, {nq}).", nq=robot.nq) from None
     if states.ndim != 2 or states.shape[1] != robot.nq or not len(states):
         per = "one value per joint" if robot.nq == robot.n else f"{', '.join(robot.position_names[:8])}, ..."
-        message = f" has shape {np.asarray(q).shape}, expected ({robot.nq},) or (k, {robot.nq}): {per}."
-        raise TaupiError(Argument("q"), message)
+        raise TaupiError(
+            "{q} has shape {got}, expected ({nq},) or (k, {nq}): {per}.", got=np.asarray(q).shape, nq=robot.nq, per=per
+        )
     if not np.isfinite(states).all():
-        raise TaupiError(Argument("q"), " has entries that are not finite.")
+        raise TaupiError("{q} has entries that are not finite.")
     return states
 
 
 def neutral(robot: Robot) -> np.ndarray:
     """Return the positions (nq,) of `robot` with every joint at zero and every quaternion the identity.
+
+    Args:
+        robot: The robot, nq positions.
+
+    Returns:
+        The positions (nq,), rad or m.
 
     >>> import taupi as tp
     >>> tp.floating.neutral(tp.load("elbow2r", floating=True)).tolist()
@@ -258,9 +263,18 @@ def neutral(robot: Robot) -> np.ndarray:
     return np.array([1.0 if name.endswith(".hw") and k >= 3 else 0.0 for k, name in enumerate(robot.position_names)])
 
 
+def random_positions(robot: Robot, count: int, reach: float = 1.5) -> np.ndarray:
+    """Return positions (count, nq) from (-reach, reach), in rad or m, the same in each call; quaternions have length one."""
+    q = np.random.default_rng(0).uniform(-reach, reach, (count, robot.nq))
+    for joint in robot.multiple_joints:
+        end = robot.position_index(joint.coordinate) + joint.size
+        q[:, end - 4 : end] /= np.linalg.norm(q[:, end - 4 : end], axis=1, keepdims=True)
+    return q
+
+
 def joint_port(robot: Robot, name: str) -> Port:
     """Return an input called `name` with one value per coordinate of the robot; positions, "q", have one more per quaternion."""
-    if name == "q" and robot.multiple_joints:
+    if name == "q" and robot.nq > robot.n:  # there are quaternions
         return Port(
             name, (robot.nq,), robot.position_names, "positions, with a quaternion x y z w per free or ball joint"
         )
@@ -270,7 +284,7 @@ def joint_port(robot: Robot, name: str) -> Port:
 def trace_robot(
     name: str,
     robot: Robot,
-    body: Callable[..., Any],
+    body: Callable[..., object],
     inputs: Sequence[str | Port],
     outputs: Sequence[Port],
     parameters: Parameters | None = None,
@@ -284,10 +298,12 @@ def trace_robot(
     chain = Chain(robot, constants)
     ports = [joint_port(robot, p) if isinstance(p, str) else p for p in inputs]
     program = trace(name, partial(body, chain), ports, outputs, constants, parameters)
-    return watched(program, robot) if robot.multiple_joints and "q" in inputs else program
+    return watched(program, robot) if "q" in inputs else program
 
 
-Builder = TypeVar("Builder", bound=Callable[..., Any])
+Builder = TypeVar("Builder", bound=Callable[..., object])
+# All functions that make programs of a robot, by name, once their modules are imported.
+BUILDERS: dict[str, Callable[..., object]] = {}
 
 
 def builder(function: Builder) -> Builder:
@@ -298,10 +314,10 @@ def builder(function: Builder) -> Builder:
     cached = lru_cache(maxsize=256)(partial(requested, function))
 
     @wraps(function)
-    def build(robot: Robot, *args: Any, **kwargs: Any) -> Any:
+    def build(robot: Robot, *args: object, **kwargs: object) -> object:
         require_robot(robot)
         if any(isinstance(v, set | frozenset) for v in (*args, *kwargs.values())):
-            raise TaupiError(f"{function.__name__} got a set, which has no order: use a tuple.")
+            raise TaupiError("{function} got a set, which has no order: use a tuple.", function=function.__name__)
         frozen = {k: tuple(v) if isinstance(v, list) else v for k, v in kwargs.items()}
         try:
             return cached(robot, *(tuple(a) if isinstance(a, list) else a for a in args), **frozen)
@@ -309,9 +325,26 @@ def builder(function: Builder) -> Builder:
             if "unhashable" not in str(error):
                 raise
             raise TaupiError(
-                f"{function.__name__} got an argument that is not hashable ({error}): freeze its class."
+                "{function} got an argument that is not hashable ({error}): freeze its class.",
+                function=function.__name__,
+                error=error,
             ) from None
 
+    BUILDERS[function.__name__] = build
+    return build  # type: ignore[return-value]
+
+
+def mass_builder(function: Builder) -> Builder:
+    """Do what `builder` does for programs that are zero without masses: say so, once per robot, if no link has one."""
+    program_of = builder(function)
+
+    @wraps(function)
+    def build(robot: Robot, *args: object, **kwargs: object) -> object:
+        require_robot(robot)
+        warn_of_no_masses(robot)
+        return program_of(robot, *args, **kwargs)
+
+    BUILDERS[function.__name__] = build
     return build  # type: ignore[return-value]
 
 
@@ -335,7 +368,7 @@ def _from_sympy(x: Formula, chain: Chain) -> Expression:
         for a in arguments[1:]:
             result = result + a if isinstance(x, sympy.Add) else result * a
         return result
-    raise TaupiError(f"The expression {x} has parts other than + - * / ** sin cos sqrt.")
+    raise TaupiError("The expression {x} has parts other than + - * / ** sin cos sqrt.", x=x)
 
 
 def _power(x: Formula, base: Expression) -> Expression:
@@ -345,7 +378,9 @@ def _power(x: Formula, base: Expression) -> Expression:
     if exponent == sympy.Rational(1, 2):
         return cs.sqrt(base)
     if not exponent.is_Integer:
-        raise TaupiError(f"The expression {x} has the power {exponent}, expected a whole number or 1/2.")
+        raise TaupiError(
+            "The expression {x} has the power {exponent}, expected a whole number or 1/2.", x=x, exponent=exponent
+        )
     result = base
     for _ in range(abs(int(exponent)) - 1):
         result = result * base

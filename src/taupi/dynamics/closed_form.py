@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from taupi.checks import truth
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.chain import Chain, mass_builder, trace_robot
 from taupi.dynamics.spatial import adjoint, bracket, inverse
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import BASE, Robot
@@ -14,7 +14,7 @@ from taupi.program.program import Port, Program
 
 
 @dataclass(frozen=True)
-class Stacked:
+class StackedMatrices:
     """The stacked matrices A (6n x n), G, W, L = (I - W)^-1 (6n x 6n), E = Ad(T_i0) of the roots (6n x 6) (equations.md, D11)."""
 
     screws: Matrix  # A
@@ -24,7 +24,7 @@ class Stacked:
     root: Matrix  # E
 
 
-def stacked(chain: Chain, q: Vector) -> Stacked:
+def stacked(chain: Chain, q: Vector) -> StackedMatrices:
     """Return the stacked matrices; block (i, parent) of W is Ad(T_ip), and L follows from it block row by block row."""
     joints = chain.places(q)
     x = [adjoint(*inverse(*chain.placement(i, joints[i]))) for i in range(chain.links)]
@@ -40,9 +40,10 @@ def stacked(chain: Chain, q: Vector) -> Stacked:
         carry[i][joint.parent] = x[i]
         for j in chain.robot.path(joint.parent):
             transfer[i][j] = x[i] @ transfer[joint.parent][j]
-    screws = cs.diagcat(*(chain.screw(i) for i in range(n)))
+    joint_screws = cs.diagcat(*(chain.screw(i) for i in range(n)))
+    screws = chain.gather(chain.split(joint_screws.T)).T  # a column per coordinate: what follows it moves with it
     inertia = cs.diagcat(*(chain.inertia(i) for i in range(n)))
-    return Stacked(screws, inertia, cs.blockcat(carry), cs.blockcat(transfer), cs.vertcat(*root))
+    return StackedMatrices(screws, inertia, cs.blockcat(carry), cs.blockcat(transfer), cs.vertcat(*root))
 
 
 def _brackets(twists: Vector, n: int) -> Matrix:
@@ -80,18 +81,17 @@ def stacked_motion(
     enters as Vd_0 = (0, -g). `tip` is F_tip, stacked: wrenches on the surroundings in the links' own frames.
     """
     s = stacked(chain, q)
-    velocity, acceleration = cs.vertcat(*chain.spread(qd)), cs.vertcat(*chain.spread(qdd))
     v0 = SX.zeros(6) if base_twist is None else base_twist
     vd0 = cs.vertcat(SX.zeros(3), -chain.gravity)
     if base_acceleration is not None:
         vd0 = vd0 + base_acceleration
-    a_qd = s.screws @ velocity
+    a_qd = s.screws @ qd
     v = s.transfer @ (a_qd + s.root @ v0)
     ad_a, ad_v = _brackets(a_qd, chain.links), _brackets(v, chain.links)
-    vd = s.transfer @ (s.screws @ acceleration - ad_a @ (s.carry @ v + s.root @ v0) + s.root @ vd0)
+    vd = s.transfer @ (s.screws @ qdd - ad_a @ (s.carry @ v + s.root @ v0) + s.root @ vd0)
     own = s.inertia @ vd - ad_v.T @ s.inertia @ v
     f = s.transfer.T @ (own if tip is None else own + tip)
-    return StackedMotion(v, vd, f, chain.gather(chain.split(s.screws.T @ f)))
+    return StackedMotion(v, vd, f, s.screws.T @ f)
 
 
 def _stacked_tip(chain: Chain, wrench: Vector, frame: str) -> Vector:
@@ -107,16 +107,16 @@ def closed_mass_matrix(chain: Chain, q: Vector) -> Matrix:
     """Return M = A^T L^T G L A (equations.md, D11)."""
     s = stacked(chain, q)
     la = s.transfer @ s.screws
-    return both_sides(chain, la.T @ s.inertia @ la)
+    return la.T @ s.inertia @ la
 
 
 def closed_mass_derivative(chain: Chain, q: Vector, qd: Vector) -> Matrix:
     """Return dM/dt = -A^T L^T W^T adA^T L^T G L A - A^T L^T G L adA W L A (equations.md, D14)."""
     s = stacked(chain, q)
     la = s.transfer @ s.screws
-    ad_a = _brackets(s.screws @ cs.vertcat(*chain.spread(qd)), chain.links)
+    ad_a = _brackets(s.screws @ qd, chain.links)
     half = la.T @ s.inertia @ s.transfer @ ad_a @ s.carry @ la
-    return both_sides(chain, -half.T - half)
+    return -half.T - half
 
 
 def both_sides(chain: Chain, joints: Matrix) -> Matrix:
@@ -125,9 +125,15 @@ def both_sides(chain: Chain, joints: Matrix) -> Matrix:
     return chain.gather(chain.split(rows.T)).T
 
 
-@builder
+@mass_builder
 def newton_euler_matrices(robot: Robot) -> Program:
     """Return the stacked matrices A, G, W, L of `robot` as functions of q, with M = A^T L^T G L A (equations.md, D11).
+
+    Args:
+        robot: The robot, n velocities and k links.
+
+    Returns:
+        A program of q (n,) with the outputs A (6k, n), G, W and L (6k, 6k).
 
     >>> import taupi as tp
     >>> A, G, W, L = tp.closed_form.newton_euler_matrices(tp.load("lecture2r"))([0.1, 0.2])
@@ -142,7 +148,7 @@ def newton_euler_matrices(robot: Robot) -> Program:
 
     square = (6 * n, 6 * n)
     outputs = [
-        Port("A", (6 * n, sum(j.dof for j in robot.joints))),
+        Port("A", (6 * n, robot.n)),
         Port("G", square),
         Port("W", square),
         Port("L", square),
@@ -160,14 +166,21 @@ def _moving(chain: Chain, frame: str | None, state: tuple[Vector, ...]) -> Stack
     return stacked_motion(chain, q, qd, qdd, twist, acceleration, tip)
 
 
-@builder
+@mass_builder
 def newton_euler_motion(robot: Robot, tip_wrench: bool = False, frame: str = "tip") -> Program:
     """Return V, Vd, F (6n) and tau (n) of (q, qd, qdd, V0, Vd0) for a `robot`, all links stacked (equations.md, D12, D13).
 
     V are the twists of the links in their own frames, Vd their rates, with gravity in them as an acceleration of the base, F the
-    wrenches that reach a link through its joint, and tau = A^T F. The base moves as in `moving_base_dynamics`. With
-    `tip_wrench`, by default False, there is a last input f_tip: the wrench (moment, force) that `frame`, by default "tip",
-    applies to its surroundings, in its own axes.
+    wrenches that reach a link through its joint, and tau = A^T F. The base moves as in `moving_base_dynamics`.
+
+    Args:
+        robot: The robot, n velocities and k links.
+        tip_wrench: Adds a last input f_tip (6,): the wrench (moment in N m, force in N) that `frame` applies to its
+            surroundings, in its own axes; False by default.
+        frame: The frame of the tip wrench, "tip" by default.
+
+    Returns:
+        A program with the outputs V, Vd, F (6k,) and tau (n,).
 
     >>> import taupi as tp
     >>> arm, zero = tp.load("lecture2r"), [0.0] * 6
@@ -187,13 +200,20 @@ def newton_euler_motion(robot: Robot, tip_wrench: bool = False, frame: str = "ti
     return trace_robot("newton_euler_motion", robot, body, inputs, outputs)
 
 
-@builder
+@mass_builder
 def moving_base_dynamics(robot: Robot, tip_wrench: bool = False, frame: str = "tip") -> Program:
     """Return tau(q, qd, qdd, V0, Vd0) of `robot` on a base that moves with the twist V0 (equations.md, D13).
 
     V0 is (angular, linear) in world axes, in rad/s and m/s, and Vd0 the derivative of its components; gravity is added to it.
-    With `tip_wrench`, by default False, there is a last input f_tip: the wrench (moment, force) that `frame`, by default "tip",
-    applies to its surroundings, in its own axes.
+
+    Args:
+        robot: The robot, n velocities.
+        tip_wrench: Adds a last input f_tip (6,): the wrench (moment in N m, force in N) that `frame` applies to its
+            surroundings, in its own axes; False by default.
+        frame: The frame of the tip wrench, "tip" by default.
+
+    Returns:
+        A program with the output tau (n,), N m or N.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")

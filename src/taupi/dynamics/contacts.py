@@ -17,13 +17,13 @@ _WRENCH = ("nx", "ny", "nz", "fx", "fy", "fz")
 
 
 def checked_frames(robot: Robot, wrenches: Sequence[str], points: Sequence[str], axes: str) -> tuple[str, ...]:
-    """Return the frames at which wrenches act, those of `points` last; refuse frames that the robot does not have."""
+    """Return the frames at which wrenches act, the `points` last; refuse frames that the robot does not have."""
     frames = (*wrenches, *points)
     for name in frames:
         robot.frame(name)
     if len(set(frames)) < len(frames):
         twice = next(name for name in frames if frames.count(name) > 1)
-        raise TaupiError(Argument("wrenches"), f" and points name the frame {twice!r} twice: name it once.")
+        raise TaupiError("{wrenches} and points name the frame {twice!r} twice: name it once.", twice=twice)
     if axes not in JACOBIANS:
         raise unknown(Argument("axes"), axes, JACOBIANS)
     return frames
@@ -52,9 +52,17 @@ def contact_jacobian(
 ) -> Program:
     """Return J(q) of `frames` of `robot`, stacked: velocities of their origins, and angular velocities if `feet` is "flat".
 
-    A frame has three rows with `feet="point"` (the default), and six, angular before linear, with "flat". `axes` are those of
-    the Jacobian: "body" (the default), "geometric" or "spatial". Contact forces f act as J^T f. `base` is "pose" (the default),
-    or "imu", for which q has only the joints.
+    Contact forces f act as J^T f.
+
+    Args:
+        robot: The robot, n velocities.
+        frames: Names of frames, or one name.
+        feet: "point" (the default), three rows per frame, or "flat", six, angular before linear.
+        axes: The axes of the Jacobian: "body" (the default), "geometric" or "spatial".
+        base: "pose" (the default), or "imu", for which q has only the joints.
+
+    Returns:
+        A program of q with the output J, (3 k, n) or (6 k, n) for k frames.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r", floating=True)
@@ -64,7 +72,7 @@ def contact_jacobian(
     names = (frames,) if isinstance(frames, str) else tuple(frames)
     checked_frames(robot, names, (), axes)
     if not names:
-        raise TaupiError(Argument("frames"), " is empty, expected names of frames.")
+        raise TaupiError("{frames} is empty, expected names of frames.")
     if feet not in ("point", "flat"):
         raise unknown(Argument("feet"), feet, ("point", "flat"))
     imu, rows = is_imu(robot, base), 3 if feet == "point" else 6
@@ -74,8 +82,9 @@ def contact_jacobian(
         return cs.vertcat(*(frame_jacobian(chain, full, name, axes)[6 - rows :, :] for name in names))
 
     if imu and axes != "body":
-        message = f" is {axes!r}, world axes, which the IMU form does not know."
-        raise TaupiError(Argument("axes"), message, remedy=("Use ", Argument("axes", "body"), "."))
+        raise TaupiError(
+            "{axes} is {got!r}, world axes, which the IMU form does not know.", remedy="Use {axes='body'}.", got=axes
+        )
     outputs = [Port("J", (rows * len(names), robot.n))]
     if imu:
         return trace_robot("contact_jacobian", weightless(robot), body, joint_ports(robot, "q"), outputs)

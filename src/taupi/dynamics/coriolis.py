@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.chain import Chain, mass_builder, trace_robot
 from taupi.dynamics.kinematics import gathered_columns, link_screws
 from taupi.dynamics.mass_matrix import mass_gradient
 from taupi.dynamics.spatial import adjoint, bracket, inertia_tensor, inverse, skew
 from taupi.dynamics.types import SX, Matrix, Vector
-from taupi.errors import Argument, TaupiError, unknown
+from taupi.errors import Argument, unknown
+from taupi.model.requirements import require_coordinates
 from taupi.model.robot import Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -68,11 +69,11 @@ def _body_factor(g: Matrix, body: Vector, v: Vector) -> Matrix:
 
 def _rate_and_u(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, Matrix]:
     """Return dM/dt and U, row k of which is qd^T dM/dq_k (equations.md, D7)."""
-    if chain.robot.multiple_joints:
-        raise TaupiError(
-            f"{chain.robot.name} has a free or ball joint, whose velocities are not derivatives of coordinates.",
-            remedy=("Use ", Argument("form", "christoffel"), " or ", Argument("form", "body"), "."),
-        )
+    require_coordinates(
+        chain.robot,
+        "whose velocities are not derivatives of coordinates",
+        "Use {form='christoffel'} or {form='body'}.",
+    )
     d = mass_gradient(chain, q)
     rate = SX.zeros(chain.n, chain.n)
     for k in range(chain.n):
@@ -90,11 +91,17 @@ def _ut_minus_half_u(chain: Chain, q: Vector, qd: Vector) -> Matrix:
     return u.T - u / 2
 
 
-@builder
+@mass_builder
 def velocity_gradient(robot: Robot) -> Program:
     """Return U(q, qd), n x n, of a `robot`: row k is qd^T dM/dq_k, U = (1 kron qd^T) dM/dq (equations.md, D7).
 
     c = dM/dt qd - U qd / 2, and C = (dM/dt + U^T - U) / 2 is the Christoffel matrix.
+
+    Args:
+        robot: The robot, n velocities, without free or ball joints.
+
+    Returns:
+        A program of q and qd (n,) with the output U (n, n).
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
@@ -116,14 +123,19 @@ FORMS: dict[str, Callable[[Chain, Vector, Vector], Matrix]] = {
 }
 
 
-@builder
+@mass_builder
 def coriolis_matrix(robot: Robot, form: str = "christoffel") -> Program:
     """Return C(q, qd) of `robot`, n x n, with c = C qd (equations.md, D7 to D10).
 
-    `form` is "christoffel" (the default), C[k, j] = sum_i Gamma[k, i, j] qd_i, or "body", sum_i J_i^T (G_i Jd_i + B_i J_i) with a
-    skew-symmetric B_i; both keep dM/dt - 2C skew-symmetric. The textbook factors "mdot_minus_half_u", dM/dt - U/2, and
-    "ut_minus_half_u", U^T - U/2, do not, and are for coordinates only: they are refused for free and ball joints, where
-    "christoffel" is the factor of the Levi-Civita connection, C v_r = polar(v, v_r) + M [v, v_r] / 2.
+    Args:
+        robot: The robot, n velocities.
+        form: "christoffel" (the default), C[k, j] = sum_i Gamma[k, i, j] qd_i, or "body", sum_i J_i^T (G_i Jd_i + B_i J_i) with a
+            skew-symmetric B_i; both keep dM/dt - 2C skew-symmetric. The textbook factors "mdot_minus_half_u", dM/dt - U/2, and
+            "ut_minus_half_u", U^T - U/2, do not, and are for coordinates only: they are refused for free and ball joints, where
+            "christoffel" is the factor of the Levi-Civita connection, C v_r = polar(v, v_r) + M [v, v_r] / 2.
+
+    Returns:
+        A program of q and qd (n,) with the output C (n, n).
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)

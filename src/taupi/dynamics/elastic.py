@@ -6,19 +6,20 @@ body of a link includes the complete motors that it carries (Zollo et al. 2014, 
 
 from __future__ import annotations
 
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.chain import Chain, builder, mass_builder, trace_robot
 from taupi.dynamics.drives import (
     Drives,
-    check_elastic,
     chosen_sides,
     motor_port,
 )
 from taupi.dynamics.joint_frames import JointFrames, carried_inward, motions, own_wrenches
-from taupi.dynamics.kinematics import gathered_columns, link_screws
+from taupi.dynamics.kinematics import gathered_columns, link_placements, link_screws
 from taupi.dynamics.mass_matrix import composite_bodies
 from taupi.dynamics.recursive import tip_ports, tip_torque
+from taupi.dynamics.spatial import spatial_inertia
 from taupi.dynamics.terms import TermsLike, term_parameters
 from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.model.requirements import require_elastic
 from taupi.model.robot import Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -50,10 +51,19 @@ def elastic_newton_euler(
         moment = drives.rotor[i] * drives.spin_moment(i, r.T @ links[p].w, thetad[i], thetadd[i])
         wrench[p] = wrench[p] + cs.vertcat(r @ moment, SX.zeros(3))
         motor[i] = motor[i] + drives.ratio[i] * drives.rotor[i] * cs.dot(r @ drives.axis[i], links[p].wd)
-    return carried_inward(frames, wrench), cs.vertcat(*motor)
+    following = SX.zeros(chain.n)
+    for rotor in drives.following:
+        p, wd = rotor.parent, SX.zeros(3)
+        if rotor.coupled:
+            r = frames.link_axes[p]
+            wd = r.T @ links[p].wd
+            moment = rotor.inertia * rotor.spin_moment(r.T @ links[p].w, qd, qdd)
+            wrench[p] = wrench[p] + cs.vertcat(r @ moment, SX.zeros(3))
+        following = following + rotor.inertia * rotor.own_torque(wd, qdd)
+    return carried_inward(frames, wrench) + following, cs.vertcat(*motor)
 
 
-@builder
+@mass_builder
 def elastic_inverse_dynamics(
     robot: Robot,
     terms: TermsLike | None = None,
@@ -67,9 +77,16 @@ def elastic_inverse_dynamics(
     thetadd, one value per elastic joint. In free motion the rows of elastic joints' links are zero. A rigid joint has
     theta = q: its motor is part of its link's row and has no row of its own.
 
-    `terms` names friction on the motors ("coulomb", "viscous", ...), "damping" of the springs, and friction on the links
-    ("link_viscous", ...); None, the default, takes all that the description states. `coupling=False` leaves out the blocks of B
-    between links and rotors; the default is True. `tip_wrench` and `frame` are as in `inverse_dynamics`.
+    Args:
+        robot: The robot, n links and m elastic joints.
+        terms: Names of friction on the motors ("coulomb", "viscous", ...), "damping" of the springs, and friction on the links
+            ("link_viscous", ...); None, the default, takes all that the description states.
+        coupling: Whether B has its blocks between links and rotors; True by default.
+        tip_wrench: As in `inverse_dynamics`, None by default.
+        frame: As in `inverse_dynamics`, "tip" by default.
+
+    Returns:
+        A program with the output tau (n + m,), N m or N.
 
     >>> import taupi as tp
     >>> arm = tp.load("zollo2r")
@@ -77,7 +94,7 @@ def elastic_inverse_dynamics(
     >>> tp.elastic.inverse_dynamics(arm)(still, still, still, still, still, still).round(4).tolist()
     [127.53, 24.525, 0.0, 0.0]
     """
-    check_elastic(robot)
+    require_elastic(robot)
     robot.frame(frame)
     sides = chosen_sides(robot, terms)
     inputs: list[str | Port] = ["q", "qd", "qdd", *(motor_port(robot, x) for x in ("theta", "thetad", "thetadd"))]
@@ -117,46 +134,81 @@ def rotor_coupling(chain: Chain, drives: Drives, q: Vector) -> Matrix:
 
 def elastic_inertia(chain: Chain, drives: Drives, q: Vector) -> tuple[Matrix, Matrix, Vector]:
     """Return the blocks of B over all links and motors: M, B_d and the diagonal k^2 J (Zollo et al. 2014, eq. 8)."""
-    own = cs.vertcat(*(k * k * j for k, j in zip(drives.ratio, drives.rotor, strict=True)))
-    return composite_bodies(chain, q), rotor_coupling(chain, drives, q), own
+    links = composite_bodies(chain, q) + _following_inertia(chain, drives, q)
+    return links, rotor_coupling(chain, drives, q), rotor_inertias(drives)
 
 
-@builder
+def rotor_inertias(drives: Drives) -> Vector:
+    """Return k^2 J of every motor."""
+    return cs.vertcat(*(k * k * j for k, j in zip(drives.ratio, drives.rotor, strict=True)))
+
+
+def _inertia_of_all(chain: Chain, drives: Drives, q: Vector) -> Matrix:
+    """Return B over links and motors of elastic joints."""
+    m, d, own = elastic_inertia(chain, drives, q)
+    return drives.selection.T @ cs.blockcat([[m, d], [d.T, cs.diag(own)]]) @ drives.selection
+
+
+def _following_inertia(chain: Chain, drives: Drives, q: Vector) -> Matrix:
+    """Return what the rotors of joints that follow others add to M: J (k^2 c c^T + k (b c^T + c b^T)), b = J_O^T z."""
+    result = SX.zeros(chain.n, chain.n)
+    screws = link_screws(chain, q) if drives.following else []
+    for rotor in drives.following:
+        own = rotor.ratio**2 * rotor.c @ rotor.c.T
+        if rotor.coupled:
+            b = gathered_columns(chain, screws[rotor.parent])[:3, :].T @ rotor.axis
+            own = own + rotor.ratio * (b @ rotor.c.T + rotor.c @ b.T)
+        result = result + rotor.inertia * own
+    return result
+
+
+@mass_builder
 def elastic_mass_matrix(robot: Robot, coupling: bool = True) -> Program:
     """Return B(q) of `robot`, the inertia of links and motors: K = v^T B v / 2 with v = (qd, thetad).
 
     B = [[M, B_d], [B_d^T, diag(k^2 J)]] with the rotors' inertias J and gear ratios k; rows and columns are the links, then the
-    motors of elastic joints (Zollo et al. 2014, eq. 7). `coupling=False` leaves B_d out; the default is True.
+    motors of elastic joints (Zollo et al. 2014, eq. 7).
+
+    Args:
+        robot: The robot, n links and m elastic joints.
+        coupling: Whether B has the blocks B_d; True by default.
+
+    Returns:
+        A program of q (n,) with the output B (n + m, n + m).
 
     >>> import taupi as tp
     >>> tp.elastic.mass_matrix(tp.load("zollo2r"))([0.0, 0.0]).round(4).tolist()
     [[19.925, 2.1083, 0.0, 1.21], [2.1083, 0.8583, 0.0, 0.0], [0.0, 0.0, 0.2118, 0.0], [1.21, 0.0, 0.0, 0.121]]
     """
-    check_elastic(robot)
+    require_elastic(robot)
 
     def body(chain: Chain, q: Vector) -> Matrix:
-        drives = Drives(chain, coupling)
-        m, d, own = elastic_inertia(chain, drives, q)
-        s = drives.selection
-        return s.T @ cs.blockcat([[m, d], [d.T, cs.diag(own)]]) @ s
+        return _inertia_of_all(chain, Drives(chain, coupling), q)
 
     rows = robot.n + len(robot.elastic_joints)
     return trace_robot("elastic_mass_matrix", robot, body, ["q"], [Port("B", (rows, rows))])
 
 
-@builder
+@mass_builder
 def elastic_coriolis_matrix(robot: Robot, coupling: bool = True) -> Program:
     """Return the Christoffel matrix C(q, qd, thetad) of `robot`; dB/dt - 2C is skew-symmetric (Zollo et al. 2014, eq. 4).
 
     The velocity torques c = C v are quadratic in v = (qd, thetad), and Christoffel symbols are symmetric in the velocities, so C
-    is half of dc/dv. `coupling` is as in `elastic_mass_matrix`.
+    is half of dc/dv.
+
+    Args:
+        robot: The robot, n links and m elastic joints.
+        coupling: As in `elastic_mass_matrix`, True by default.
+
+    Returns:
+        A program of q, qd (n,) and thetad (m,) with the output C (n + m, n + m).
 
     >>> import taupi as tp
     >>> C = tp.elastic.coriolis_matrix(tp.load("zollo2r"))([0.3, 0.7], [1.0, -2.0], [0.5, 0.5])
     >>> C.round(4).tolist()[0]
     [1.6105, 0.8053, 0.0, 0.0]
     """
-    check_elastic(robot)
+    require_elastic(robot)
 
     def body(chain: Chain, q: Vector, qd: Vector, thetad: Vector) -> Matrix:
         drives = Drives(chain, coupling)
@@ -170,17 +222,139 @@ def elastic_coriolis_matrix(robot: Robot, coupling: bool = True) -> Program:
     return trace_robot("elastic_coriolis_matrix", robot, body, inputs, [Port("C", (rows, rows))])
 
 
-@builder
+# The parts of a body: its mass, first moment and inertia.
+PARTS = {"m": slice(0, 1), "c": slice(1, 4), "I": slice(4, 10)}
+
+
+@mass_builder
+def elastic_mass_matrix_parts(robot: Robot, coupling: bool = True) -> Program:
+    """Return B_m, B_c, B_I and B_Y of q for a `robot`: the inertia B by the kind of parameter that each part is linear in.
+
+    B = B_m + B_c + B_I + B_Y: masses, first moments and inertias of the bodies, and the rotors, whose part has B_d and its
+    transpose beside the diagonal of the motors (Zollo et al. 2014, eq. 7, 8). The derivatives H_m, H_c, H_I and H_d (9)-(11) are
+    `mass_matrix_parts(robot).jacobian("q")`.
+
+    Args:
+        robot: The robot, n links and m elastic joints.
+        coupling: As in `elastic_mass_matrix`, True by default.
+
+    Returns:
+        A program with four outputs (n + m, n + m), rows and columns being the links, then the motors of elastic joints.
+
+    >>> import taupi as tp
+    >>> arm, q = tp.load("zollo2r"), [0.1, 0.2]
+    >>> parts = tp.elastic.mass_matrix_parts(arm)(q)
+    >>> bool(abs(sum(parts) - tp.elastic.mass_matrix(arm)(q)).max() < 1e-12), parts[3].round(4).tolist()[3]
+    (True, [1.21, 0.0, 0.0, 0.121])
+    """
+    require_elastic(robot)
+
+    def body(chain: Chain, q: Vector) -> tuple[Matrix, ...]:
+        drives, n = Drives(chain, coupling), chain.n
+        jacobians = [gathered_columns(chain, columns) for columns in link_screws(chain, q)]
+        parts = []
+        for part in PARTS.values():
+            links = SX.zeros(n, n)
+            for i, j in enumerate(jacobians):
+                alone = SX.zeros(10)
+                alone[part] = chain.body(i)[part]
+                links = links + j.T @ spatial_inertia(alone) @ j
+            parts.append(cs.diagcat(links, SX.zeros(n, n)))
+        d, own = rotor_coupling(chain, drives, q), cs.diag(rotor_inertias(drives))
+        parts.append(cs.blockcat([[_following_inertia(chain, drives, q), d], [d.T, own]]))
+        return tuple(cs.densify(drives.selection.T @ part @ drives.selection) for part in parts)
+
+    rows = robot.n + len(robot.elastic_joints)
+    ports = [Port(name, (rows, rows)) for name in ("B_m", "B_c", "B_I", "B_Y")]
+    return trace_robot("elastic_mass_matrix_parts", robot, body, ["q"], ports)
+
+
+@mass_builder
+def elastic_coriolis_parts(robot: Robot, coupling: bool = True) -> Program:
+    """Return C_1, C_2 and C_3 of (q, qd, thetad) for a `robot`, whose sum is the Christoffel matrix C.
+
+    With H_k = dB/dq_k and v = (qd, thetad): C_1 = sum_k qd_k H_k / 2, row k of C_2 is -v^T H_k / 2, and C_3 = -C_2^T. In the
+    paper they have one, two and three primes (Zollo et al. 2014, eq. B.2-B.13).
+
+    Args:
+        robot: The robot, n links and m elastic joints.
+        coupling: As in `elastic_mass_matrix`, True by default.
+
+    Returns:
+        A program with three outputs (n + m, n + m).
+
+    >>> import taupi as tp
+    >>> arm, state = tp.load("zollo2r"), ([0.3, 0.7], [1.0, -2.0], [0.5, 0.5])
+    >>> parts = tp.elastic.coriolis_parts(arm)(*state)
+    >>> bool(abs(sum(parts) - tp.elastic.coriolis_matrix(arm)(*state)).max() < 1e-12)
+    True
+    """
+    require_elastic(robot)
+
+    def body(chain: Chain, q: Vector, qd: Vector, thetad: Vector) -> tuple[Matrix, ...]:
+        drives = Drives(chain, coupling)
+        inertia = _inertia_of_all(chain, drives, q)
+        momentum = inertia @ cs.vertcat(qd, thetad)
+        first = cs.reshape(cs.jtimes(cs.vec(inertia), q, qd), *inertia.shape) / 2
+        second = cs.vertcat(-cs.jacobian(momentum, q).T / 2, SX(len(drives.elastic), inertia.shape[0]))
+        return cs.densify(first), cs.densify(second), cs.densify(-second.T)
+
+    rows = robot.n + len(robot.elastic_joints)
+    inputs: list[str | Port] = ["q", "qd", motor_port(robot, "thetad")]
+    ports = [Port(name, (rows, rows)) for name in ("C_1", "C_2", "C_3")]
+    return trace_robot("elastic_coriolis_parts", robot, body, inputs, ports)
+
+
+@mass_builder
+def elastic_gravity_parts(robot: Robot) -> Program:
+    """Return g_m and g_c of q for a `robot`: what masses and first moments add to the torque of gravity.
+
+    g_m = -sum_i m_i J_P^T g_0 and g_c = -sum_i J_O^T (R_i c_i x g_0) (Zollo et al. 2014, eq. 31); both are zero in the rows of
+    motors of elastic joints.
+
+    Args:
+        robot: The robot, n links and m elastic joints.
+
+    Returns:
+        A program with two outputs (n + m,), N m or N.
+
+    >>> import taupi as tp
+    >>> arm, q = tp.load("zollo2r"), [0.1, 0.2]
+    >>> bool(abs(sum(tp.elastic.gravity_parts(arm)(q)) - tp.elastic.gravity_torque(arm)(q)).max() < 1e-12)
+    True
+    """
+    require_elastic(robot)
+
+    def body(chain: Chain, q: Vector) -> tuple[Vector, ...]:
+        drives, rest = Drives(chain), SX.zeros(chain.n)
+        masses, moments = SX(0), SX(0)
+        for i, (r, p) in enumerate(link_placements(chain, q)):
+            link = chain.body(i)
+            masses -= link[0] * cs.dot(chain.gravity, p)
+            moments -= cs.dot(chain.gravity, r @ link[1:4])
+        return tuple(cs.densify(drives.rows(cs.gradient(energy, q), rest)) for energy in (masses, moments))
+
+    rows = robot.n + len(robot.elastic_joints)
+    return trace_robot("elastic_gravity_parts", robot, body, ["q"], [Port(name, (rows,)) for name in ("g_m", "g_c")])
+
+
+@mass_builder
 def elastic_gravity_torque(robot: Robot) -> Program:
     """Return g(q) of `robot` over links and motors of elastic joints (Zollo et al. 2014, eq. 12).
 
     The motors' rows are zero: gravity acts on the links, whose bodies include the motors.
 
+    Args:
+        robot: The robot, n links and m elastic joints.
+
+    Returns:
+        A program of q (n,) with the output g (n + m,), N m or N.
+
     >>> import taupi as tp
     >>> tp.elastic.gravity_torque(tp.load("zollo2r"))([0.0, 0.0]).round(4).tolist()
     [127.53, 24.525, 0.0, 0.0]
     """
-    check_elastic(robot)
+    require_elastic(robot)
 
     def body(chain: Chain, q: Vector) -> Vector:
         drives, rest = Drives(chain), SX.zeros(chain.n)
@@ -196,15 +370,21 @@ def elastic_stiffness_matrix(robot: Robot) -> Program:
 
     The potential energy of the springs is (q, theta)^T K_e (q, theta) / 2.
 
+    Args:
+        robot: The robot, n links and m elastic joints.
+
+    Returns:
+        A program without inputs and with the output K (n + m, n + m).
+
     >>> import taupi as tp
     >>> tp.elastic.stiffness_matrix(tp.load("zollo2r"))().tolist()[0]
     [3000.0, 0.0, -3000.0, 0.0]
     """
-    check_elastic(robot)
+    require_elastic(robot)
 
     def body(chain: Chain) -> Matrix:
         drives = Drives(chain)
-        spring = term_parameters(robot, chosen_sides(robot, ()).spring)
+        spring = term_parameters(robot, chosen_sides(robot, ()).spring, followers=False)
         k = cs.diag(cs.vertcat(*(chain.scalar(n, v) for n, v in zip(spring.names, spring.exact, strict=True))))
         return drives.selection.T @ cs.blockcat([[k, -k], [-k, k]]) @ drives.selection
 

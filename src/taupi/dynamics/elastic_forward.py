@@ -5,10 +5,9 @@ from __future__ import annotations
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.drives import (
     Drives,
-    check_elastic,
     chosen_sides,
     motor_port,
-    refuse_massless,
+    refuse_massless_rotors,
 )
 from taupi.dynamics.elastic import elastic_inertia, elastic_newton_euler
 from taupi.dynamics.forward import default_algorithm, is_coupled, solve_positive
@@ -17,6 +16,8 @@ from taupi.dynamics.spatial import adjoint, bracket, inverse
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import SX, Expression, Vector
 from taupi.errors import Argument, TaupiError, unknown
+from taupi.model.massless import refuse_massless
+from taupi.model.requirements import require_elastic
 from taupi.model.robot import BASE, Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -118,9 +119,21 @@ def elastic_forward_dynamics(
     The equation is (2) of Zollo et al. (2014). Inputs are q, qd (n,), theta, thetad (one value per elastic joint) and the motor
     torque u (one per motor, in N m or N; that of a rigid joint acts on its link).
 
-    `terms`, `coupling`, `tip_wrench` and `frame` are as in `elastic_inverse_dynamics`. `algorithm`: "cholesky" eliminates the
-    motors and factorises the rest, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed number of
-    operations for each further joint. None, the default, takes the first up to 30 joints and the second for more.
+    Args:
+        robot: The robot, n links and m elastic joints.
+        terms: As in `elastic_inverse_dynamics`, None by default.
+        coupling: As in `elastic_inverse_dynamics`, True by default.
+        algorithm: "cholesky" eliminates the motors and factorises the rest, and is the only one for mimic or coupled joints;
+            "articulated" bodies take a fixed number of operations for each further joint. None, the default, takes the first up
+            to 30 joints and the second for more.
+        tip_wrench: As in `inverse_dynamics`, None by default.
+        frame: As in `inverse_dynamics`, "tip" by default.
+
+    Returns:
+        A program with the outputs qdd (n,) and thetadd (m,), rad/s^2 or m/s^2.
+
+    Raises:
+        TaupiError: The rotor of an elastic joint has no inertia, or links at an end have no mass.
 
     >>> import taupi as tp
     >>> arm = tp.load("zollo2r")
@@ -129,15 +142,17 @@ def elastic_forward_dynamics(
     >>> tp.elastic.inverse_dynamics(arm)(q, qd, qdd, theta, thetad, thetadd).round(9).tolist()[2:]
     [30.0, 10.0]
     """
-    check_elastic(robot)
-    refuse_massless(robot)
+    require_elastic(robot)
+    refuse_massless_rotors(robot)
+    refuse_massless(robot, True)
     chosen = algorithm or default_algorithm(robot)
     if chosen not in ALGORITHMS:
         raise unknown(Argument("algorithm"), chosen, ALGORITHMS)
     if chosen == "articulated" and is_coupled(robot):
         raise TaupiError(
-            f"{robot.name} has mimic or coupled joints, which articulated bodies do not cover.",
-            remedy=("Use ", Argument("algorithm", "cholesky"), "."),
+            "{robot} has mimic or coupled joints, which articulated bodies do not cover.",
+            remedy="Use {algorithm='cholesky'}.",
+            robot=robot.name,
         )
     robot.frame(frame)
     sides = chosen_sides(robot, terms)

@@ -9,13 +9,13 @@ from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides
 from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
 from taupi.dynamics.joint_frames import JointFrames, mass, torque
-from taupi.dynamics.loops import opening_jacobian
+from taupi.dynamics.loops import loop_rows, opening_jacobian
 from taupi.dynamics.recursive import tip_ports, tip_torque
 from taupi.dynamics.spatial import adjoint, bracket, inverse
-from taupi.dynamics.terms import Rotor, Term, TermsLike, resisting_torque, resolve_terms, term_inertia
+from taupi.dynamics.terms import Rotor, TermsLike, resisting_torque, resolve_terms, term_inertia
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
-from taupi.model.massless import massless_links, massless_sentence
+from taupi.model.massless import refuse_massless
 from taupi.model.robot import BASE, Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -69,8 +69,10 @@ def with_loops_closed(chain: Chain, q: Vector, qd: Vector, free: Vector, inertia
     """Return qdd of M qdd = M free + J^T f, J qdd + dJ/dt qd = 0, with `free` the acceleration of the tree without its loops.
 
     f solves J M^-1 J^T f = -(dJ/dt qd + J free). If constraints are redundant, as in planar loops, it is the smallest solution: a
-    share of 1e-9 is added to the matrix, and the remaining error is solved for once more.
+    share of 1e-9 is added to the matrix, and the remaining error is solved for once more. Without loops it is `free`.
     """
+    if not loop_rows(chain.robot):
+        return free
     jacobian = opening_jacobian(chain, q)
     drift = chain.time_derivative(jacobian, q, qd) @ qd
     pulled = solve_positive(both_sides(chain, mass(JointFrames(chain, q))) + inertia, jacobian.T)
@@ -122,15 +124,6 @@ def by_articulated_bodies(chain: Chain, q: Vector, qd: Vector, tau: Vector, iner
     return cs.vertcat(*qdd)
 
 
-def _refuse_massless(robot: Robot, terms: tuple[Term, ...]) -> None:
-    """Refuse a robot whose mass matrix is singular because links at an end have no mass and no rotor turns with them."""
-    light = massless_links(robot)
-    rotors = any(isinstance(t, Rotor) for t in terms)
-    alone = [j for j, k in zip(robot.joints, robot.links, strict=True) if k.name in light]
-    if any(not rotors or j.transmission.rotor_inertia == 0 for j in alone):
-        raise TaupiError(str(massless_sentence(robot, robot.name)))
-
-
 def _divided(d: Matrix, right: Matrix) -> Matrix:
     """Return D^-1 B for the D of one joint: a number, or 3 x 3 and 6 x 6 matrices for ball and free joints."""
     return right / d if d.numel() == 1 else solve_positive(d, right)
@@ -166,10 +159,25 @@ def forward_dynamics(
 ) -> Program:
     """Return qdd(q, qd, tau) of `robot` with M qdd = tau - C qd - g - friction - J^T F_tip (equations.md, D17).
 
-    `algorithm`: "cholesky" factorises M, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed
-    number of operations for each further joint. None, the default, takes the first up to 30 joints and the second for more.
-    `terms`, `tip_wrench`, `frame`, `wrenches`, `points` and `axes` are as in `inverse_dynamics`; friction that grows with the
-    load is solved for exactly. Closed loops stay closed: their forces are also solved for.
+    Friction that grows with the load is solved for exactly. Closed loops stay closed: their forces are also solved for.
+
+    Args:
+        robot: The robot, n velocities.
+        terms: The robot's own friction and drives, as in `inverse_dynamics`; none by default.
+        algorithm: "cholesky" factorises M, and is the only one for mimic or coupled joints; "articulated" bodies take a fixed
+            number of operations for each further joint. None, the default, takes the first up to 30 joints and the second for
+            more.
+        tip_wrench: As in `inverse_dynamics`.
+        frame: As in `inverse_dynamics`.
+        wrenches: As in `inverse_dynamics`.
+        points: As in `inverse_dynamics`.
+        axes: As in `inverse_dynamics`.
+
+    Returns:
+        A program with the output qdd (n,), rad/s^2 or m/s^2.
+
+    Raises:
+        TaupiError: Links at an end have no mass and no rotor turns with them, so that M is singular.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -183,12 +191,13 @@ def forward_dynamics(
         raise unknown(Argument("algorithm"), chosen, ALGORITHMS)
     if chosen == "articulated" and coupled:
         raise TaupiError(
-            f"{robot.name} has mimic or coupled joints, which articulated bodies do not cover.",
-            remedy=("Use ", Argument("algorithm", "cholesky"), "."),
+            "{robot} has mimic or coupled joints, which articulated bodies do not cover.",
+            remedy="Use {algorithm='cholesky'}.",
+            robot=robot.name,
         )
     robot.frame(frame)
     chosen_terms = resolve_terms(terms)
-    _refuse_massless(robot, chosen_terms)
+    refuse_massless(robot.with_transmissions(stiffness=None), any(isinstance(t, Rotor) for t in chosen_terms))
     checked_frames(robot, wrenches, points, axes)
     inputs: list[str | Port] = ["q", "qd", "tau", *tip_ports(tip_wrench), *wrench_ports(wrenches, points)]
 
@@ -201,6 +210,6 @@ def forward_dynamics(
             driving = driving - wrench_torque(chain, q, values, wrenches, points, axes)
         inertia = term_inertia(chain, chosen_terms)
         free = ALGORITHMS[chosen](chain, q, qd, driving, inertia)
-        return with_loops_closed(chain, q, qd, free, inertia) if robot.loops else free
+        return with_loops_closed(chain, q, qd, free, inertia)
 
     return trace_robot("forward_dynamics", robot, body, inputs, [Port("qdd", (robot.n,))])

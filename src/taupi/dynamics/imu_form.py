@@ -1,15 +1,15 @@
 """The dynamics of a floating robot as an inertial measurement unit sees them: without pose and linear velocity.
 
 Both enter the equations of motion only through a = vd + w x v - R^T g, which is what an accelerometer at the root frame's origin
-reads. So the programs of the IMU form are those of the pose form without weight, at v = 0 and vd = a.
+reads. So the programs of the IMU form are the programs of the pose form without weight, at v = 0 and vd = a.
 """
 
 from __future__ import annotations
 
 from taupi.dynamics.types import SX, Vector
-from taupi.errors import Argument, InPython, Part, TaupiError, unknown
+from taupi.errors import Argument, unknown
+from taupi.model.requirements import require_floating
 from taupi.model.robot import Robot
-from taupi.model.robot_parts import FREE
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port
 
@@ -22,12 +22,8 @@ def is_imu(robot: Robot, base: str) -> bool:
     """Return whether the IMU form is asked for; refuse unknown forms, and the IMU form of a robot whose base does not move."""
     if base not in FORMS:
         raise unknown(Argument("base"), base, FORMS)
-    if base == IMU and not robot.floating:
-        raise TaupiError(
-            Argument("base"),
-            f" is 'imu', but the base of {robot.name} does not move.",
-            remedy="Let it float with robot.floating_base(), or read its file with floating=True.",
-        )
+    if base == IMU:
+        require_floating(robot, ", and the form 'imu' is of a base that moves")
     return base == IMU
 
 
@@ -48,7 +44,7 @@ def base_ports(robot: Robot, *names: str) -> list[Port]:
 
 
 def joint_ports(robot: Robot, *names: str) -> list[Port]:
-    """Return inputs with one value per joint, without the base: those of `joint_port` after the free joint's."""
+    """Return inputs with one value per joint, without the base: as `joint_port` has them after the free joint's."""
     free = robot.joints[0]
     ports = []
     for name in names:
@@ -70,26 +66,3 @@ def full_velocity(w: Vector, qd: Vector) -> Vector:
 def full_acceleration(wd: Vector, a: Vector, qdd: Vector) -> Vector:
     """Return the accelerations of a robot without weight whose base has the angular acceleration wd and reads a."""
     return cs.vertcat(wd, a, qdd)
-
-
-def require_bolted(robot: Robot, what: str) -> None:
-    """Refuse a robot with a free or ball joint for a function that is defined for one motor per joint."""
-    if not robot.multiple_joints:
-        return
-    free = robot.joints[0].kind == FREE
-    kind = "its base moves freely" if free else f"{robot.multiple_joints[0].name!r} is a ball joint"
-    bolt = InPython("Use robot.fixed_base(), which is bolted to the ground.", "Bolt it to the ground: --no-floating.")
-    remedy: Part = bolt if free else "Lock it when the file is read."
-    raise TaupiError(
-        f"{what} needs a motor for every velocity, and {robot.name} has none for some: {kind}.", remedy=remedy
-    )
-
-
-def require_motors(robot: Robot, what: str) -> None:
-    """Refuse a robot with free or ball joints, or with closed loops, for a function that takes each torque as its joint's own."""
-    require_bolted(robot, what)
-    if robot.loops:
-        raise TaupiError(
-            f"{what} takes the torque of a joint as its own, and {robot.name} has closed loops, whose forces act on all of them.",
-            remedy="Describe parallelograms by joints that follow others; tp.loops.ClosedLoops has the rest.",
-        )

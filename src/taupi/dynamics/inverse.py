@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.chain import Chain, mass_builder, trace_robot
 from taupi.dynamics.closed_form import closed_form
 from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
+from taupi.dynamics.energy import kinetic, potential
 from taupi.dynamics.imu_form import (
     base_ports,
     full_acceleration,
@@ -16,13 +17,34 @@ from taupi.dynamics.imu_form import (
     joint_ports,
     weightless,
 )
-from taupi.dynamics.lagrange import lagrange
 from taupi.dynamics.recursive import newton_euler, tip_ports, tip_torque
+from taupi.dynamics.spatial import bracket
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque, transmitted_torque
 from taupi.dynamics.types import SX, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
+from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
+
+
+def lagrange(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+    """Return tau = d/dt (dK/dqd) - dK/dq + dP/dq (Gabiccini et al. 2009, eq. 4, 5).
+
+    For the velocities of free and ball joints dK/dq is the derivative along each of them, and -ad(v)^T dK/dv is added
+    (Poincare's equations).
+    """
+    # Fresh symbols, since the caller's may be expressions.
+    x, v = SX.sym("x", chain.robot.nq), SX.sym("v", chain.n)
+    energy, height = kinetic(chain, x, v), potential(chain, x)
+    momentum = cs.gradient(energy, v)
+    change = cs.jtimes(momentum, x, chain.rate(x, v)) + cs.jtimes(momentum, v, qdd)
+    torque = change - chain.gradient(energy, x) + chain.gradient(height, x)
+    for joint in chain.robot.multiple_joints:
+        own = slice(joint.coordinate, joint.coordinate + joint.dof)
+        twist = cs.vertcat(v[own], SX.zeros(6 - joint.dof))
+        torque[own] -= (bracket(twist).T)[: joint.dof, : joint.dof] @ momentum[own]
+    return cs.substitute(torque, cs.vertcat(x, v), cs.vertcat(q, qd))
+
 
 ALGORITHMS: dict[str, Callable[..., Vector]] = {
     "recursive": newton_euler,
@@ -31,7 +53,7 @@ ALGORITHMS: dict[str, Callable[..., Vector]] = {
 }
 
 
-@builder
+@mass_builder
 def inverse_dynamics(
     robot: Robot,
     terms: TermsLike = (),
@@ -46,16 +68,24 @@ def inverse_dynamics(
 ) -> Program:
     """Return tau(q, qd, qdd) = M qdd + C qd + g + friction + tau_dist + J^T F_tip of `robot`, in N m or N (equations.md, D1).
 
-    `terms` adds the robot's own friction and drives, by name ("viscous", "coulomb", "offset", "rotor", "stribeck", "load") or as
-    objects; by default none. `algorithm` is "recursive" Newton-Euler (the default), the stacked "closed_form", or "lagrange",
-    from the energies. `tip_wrench` adds an input `f_tip`, the wrench (moment in N m, force in N) that `frame`, by default
-    "tip", applies to its surroundings; it names the Jacobian in whose axes the wrench is given, "body", "geometric" or
-    "spatial", and None, the default, adds nothing. `disturbance=True` adds an input `tau_dist`; the default is False. `base` is
-    "pose" (the default) or, of a floating robot, "imu": tau(w, wd, a, q, qd, qdd) from the readings of gyroscope and
-    accelerometer at the root frame's origin and from the joints, without pose and linear velocity. `wrenches` are names of
-    frames, each of which adds an input `f_<frame>`, the wrench (moment, force) that it applies to its surroundings; frames in
-    `points` have only a force (3,). Both are none by default, and given in `axes`: "body" (the default), "geometric" or
-    "spatial".
+    Args:
+        robot: The robot, n velocities.
+        terms: The robot's own friction and drives to add, by name ("viscous", "coulomb", "offset", "rotor", "stribeck", "load")
+            or as objects; none by default. Terms of joints that follow others act by virtual work.
+        algorithm: "recursive" Newton-Euler (the default), the stacked "closed_form", or "lagrange", from the energies.
+        tip_wrench: Adds an input `f_tip` (6,), the wrench (moment in N m, force in N) that `frame` applies to its surroundings,
+            in the axes of the Jacobian that it names: "body", "geometric" or "spatial". None, the default, adds nothing.
+        frame: The frame of the tip wrench, "tip" by default.
+        disturbance: Adds an input `tau_dist` (n,), N m or N; False by default.
+        base: "pose" (the default) or, of a floating robot, "imu": tau(w, wd, a, q, qd, qdd) from the readings of gyroscope and
+            accelerometer at the root frame's origin and from the joints, without pose and linear velocity.
+        wrenches: Names of frames, each of which adds an input `f_<frame>` (6,), the wrench (moment, force) that it applies to its
+            surroundings; none by default.
+        points: Names of frames that apply only a force (3,); none by default.
+        axes: The axes of `wrenches` and `points`: "body" (the default), "geometric" or "spatial".
+
+    Returns:
+        A program with the output tau (n,).
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)
@@ -70,12 +100,18 @@ def inverse_dynamics(
     if imu:
         inputs = [*base_ports(robot, "w", "wd", "a"), *joint_ports(robot, "q", "qd", "qdd")]
         if tip_wrench in ("geometric", "spatial"):
-            message = f" is {tip_wrench!r}, in world axes, which the IMU form does not know."
-            raise TaupiError(Argument("tip_wrench"), message, remedy=("Use ", Argument("tip_wrench", "body"), "."))
+            raise TaupiError(
+                "{tip_wrench} is {got!r}, in world axes, which the IMU form does not know.",
+                remedy="Use {tip_wrench='body'}.",
+                got=tip_wrench,
+            )
     checked_frames(robot, wrenches, points, axes)
     if imu and axes != "body" and (wrenches or points):
-        message = f" is {axes!r}, world axes, which the IMU form does not know."
-        raise TaupiError(Argument("axes"), message, remedy=("Use ", Argument("axes", "body"), "."))
+        raise TaupiError(
+            "{axes} is {got!r}, world axes, which the IMU form does not know.",
+            remedy="Use {axes='body'}.",
+            got=axes,
+        )
     inputs += tip_ports(tip_wrench)
     inputs += wrench_ports(wrenches, points)
     inputs += ["tau_dist"] if disturbance else []
@@ -104,9 +140,15 @@ def inverse_dynamics(
     return trace_robot("inverse_dynamics", robot, body, inputs, outputs)
 
 
-@builder
+@mass_builder
 def gravity_torque(robot: Robot) -> Program:
     """Return g(q) = dP/dq, the torque that holds `robot` still: its inverse dynamics at rest (equations.md, D15).
+
+    Args:
+        robot: The robot, n velocities.
+
+    Returns:
+        A program of q with the output g (n,), N m or N.
 
     >>> import taupi as tp
     >>> q = [0, 0.7853981633974483, 3.141592653589793, 0, 0.7853981633974483, 0]
@@ -121,11 +163,16 @@ def gravity_torque(robot: Robot) -> Program:
     return trace_robot("gravity_torque", robot, body, ["q"], [Port("g", (robot.n,))])
 
 
-@builder
+@mass_builder
 def bias_torque(robot: Robot, terms: TermsLike = ()) -> Program:
     """Return b(q, qd) = C qd + g + friction, the torque of a motion of `robot` without acceleration (equations.md, D15).
 
-    `terms` adds the robot's own friction and drives as in `inverse_dynamics`; by default none.
+    Args:
+        robot: The robot, n velocities.
+        terms: The robot's own friction and drives, as in `inverse_dynamics`; none by default.
+
+    Returns:
+        A program with the output b (n,), N m or N.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")

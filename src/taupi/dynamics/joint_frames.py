@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.quaternions import turned_back
+from taupi.dynamics.orientation import turned_back
 from taupi.dynamics.spatial import compose, inertia_tensor
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.model.robot import BASE
@@ -47,7 +47,7 @@ class Body:
         return Body(self.m, self.h + mp, J)
 
     def turned(self, r: Matrix) -> Body:
-        """Return the body in other axes, those of a frame in which its own frame has the rotation `r`."""
+        """Return the body in the axes of a frame in which its own frame has the rotation `r`."""
         return Body(self.m, r @ self.h, r @ self.J @ r.T)
 
 
@@ -79,7 +79,7 @@ class JointFrames:
         return self._turn[i].T @ (self._fixed[i].T @ v)
 
     def lifted(self, i: int, v: Vector) -> Vector:
-        """Return a vector `v`, given in the world's axes, in those of link `i`, which moves freely; cheap for -g."""
+        """Return a vector `v`, given in the world's axes, in the axes of link `i`, which moves freely; cheap for -g."""
         return turned_back(self._position[i][-4:], self._fixed[i].T @ v)
 
     def to_parent(self, i: int, v: Vector) -> Vector:

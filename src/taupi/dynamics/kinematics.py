@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.orientation import euler_zyz, roll_pitch_yaw, rotation_vector
@@ -107,7 +107,7 @@ TASKS: dict[str, TaskKind] = {
 }
 
 
-def user_coordinates(task: Callable[[Vector], Any], q: Vector) -> Vector:
+def user_coordinates(task: Callable[[Vector], object], q: Vector) -> Vector:
     """Return r(q) of a user's function as a column, or raise an error that says what is wrong with what it returned."""
     name = getattr(task, "__name__", type(task).__name__)
     try:
@@ -116,23 +116,35 @@ def user_coordinates(task: Callable[[Vector], Any], q: Vector) -> Vector:
         raise
     except Exception as error:
         raise TaupiError(
-            f"The task function {name} failed on q, a CasADi SX column of {q.numel()}: {type(error).__name__}: {error}.",
+            "The task function {name} failed on q, a CasADi SX column of {numel}: {kind}: {error}.",
             remedy="Write it with casadi.sin, casadi.vertcat, q[0] and the like.",
+            name=name,
+            numel=q.numel(),
+            kind=type(error).__name__,
+            error=error,
         ) from error
     try:
         column = cs.vertcat(*value) if isinstance(value, list | tuple) else SX(value)
     except (NotImplementedError, TypeError, RuntimeError):
-        raise TaupiError(f"The task function {name} returned {shown(value)}, expected an SX column r(q).") from None
+        raise TaupiError(
+            "The task function {name} returned {value!r}, expected an SX column r(q).", name=name, value=value
+        ) from None
     if not isinstance(column, cs.SX | cs.DM) or column.numel() == 0 or min(column.shape) != 1:
         got = f"shape {column.shape}" if hasattr(column, "shape") else shown(value)
         raise TaupiError(
-            f"The task function {name} returned {got}, expected a column r(q) with one entry per coordinate."
+            "The task function {name} returned {got}, expected a column r(q) with one entry per coordinate.",
+            name=name,
+            got=got,
         )
     entries = {s.element_hash() for s in cs.symvar(q)}
     foreign = ", ".join(sorted(s.name() for s in cs.symvar(SX(column)) if s.element_hash() not in entries))
     if foreign:
-        message = f"The task function {name} uses symbols that are not entries of q: {foreign}."
-        raise TaupiError(message, remedy="Give them numbers.")
+        raise TaupiError(
+            "The task function {name} uses symbols that are not entries of q: {foreign}.",
+            remedy="Give them numbers.",
+            name=name,
+            foreign=foreign,
+        )
     return cs.densify(cs.vec(SX(column)))
 
 
@@ -157,7 +169,9 @@ def traced_coordinates(chain: Chain, q: Vector, task: Task, frame: str) -> Vecto
     coordinates = TASKS[task].coordinates
     if coordinates is None:
         known = ", ".join(name for name, kind in TASKS.items() if kind.coordinates is not None)
-        raise TaupiError(f"The task {task!r} has velocities but no coordinates.", remedy=f"Use {known}.")
+        raise TaupiError(
+            "The task {task!r} has velocities but no coordinates.", remedy="Use {known}.", task=task, known=known
+        )
     return coordinates(chain, q, frame)
 
 
@@ -176,7 +190,14 @@ def task_jacobian(chain: Chain, q: Vector, task: Task, frame: str) -> Matrix:
 def forward_kinematics(robot: Robot, frame: str = "tip") -> Program:
     """Return T(q), the 4 x 4 homogeneous matrix of a frame of `robot` in world axes: T_i = A_1(q_1) ... A_i(q_i).
 
-    `frame` is the name of a link or of a frame fixed to one; by default the end of the arm, "tip" (equations.md, K1).
+    The equation is K1 of equations.md.
+
+    Args:
+        robot: The robot.
+        frame: The name of a link or of a frame fixed to one; by default the end of the arm, "tip".
+
+    Returns:
+        A program of q (n,) with the output T (4, 4), lengths in m.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)
@@ -196,11 +217,17 @@ def forward_kinematics(robot: Robot, frame: str = "tip") -> Program:
 def task_coordinates(robot: Robot, task: Task = "position", frame: str = "tip") -> Program:
     """Return r(q), the coordinates of a task of `robot` in world axes, in m and rad (equations.md, K5).
 
-    `task` is one of the following. "position" (the default): x, y, z. "xy": x, y. "planar": x, y, phi. A pose, three numbers for
-    the orientation before the position: "pose" has roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), "pose_zyz" Euler angles
-    with R = Rz Ry Rz, and "pose_vector" the rotation vector w with R = exp(S(w)), the only one that is smooth at R = 1. Or a
-    function r(q) written over CasADi SX, which may call `taupi.forward_kinematics(robot)(q)` and other programs of the robot.
-    `frame` is the frame whose position and orientation count, by default "tip".
+    Args:
+        robot: The robot.
+        task: "position" (the default): x, y, z. "xy": x, y. "planar": x, y, phi. A pose, three numbers for the orientation before
+            the position: "pose" has roll, pitch, yaw with R = Rz(yaw) Ry(pitch) Rx(roll), "pose_zyz" Euler angles with
+            R = Rz Ry Rz, and "pose_vector" the rotation vector w with R = exp(S(w)), the only one that is smooth at R = 1. Or a
+            function r(q) written over CasADi SX, which may call `taupi.forward_kinematics(robot)(q)` and other programs of the
+            robot.
+        frame: The frame whose position and orientation count, by default "tip".
+
+    Returns:
+        A program of q (n,) with the output r (m,), m and rad.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
@@ -222,10 +249,16 @@ def _checked_kind(robot: Robot, frame: str, kind: str) -> None:
 def jacobian(robot: Robot, frame: str = "tip", kind: str = "geometric", task: Task | None = None) -> Program:
     """Return J(q) of `robot`, 6 x n, with the twist V = J qd of a frame, ordered (angular, linear) (equations.md, K4).
 
-    `frame` is the frame's name, by default "tip". `kind` says where and in which axes the twist is taken: "geometric" (the
-    default), at the frame's origin in world axes; "body", there in the frame's own axes, [V] = T^-1 dT/dt; "spatial", at the
-    world's origin, [V] = dT/dt T^-1. The world is where `robot.base` is placed, by default the base itself. With a `task`, one
-    of those of `task_coordinates`, the analytic Jacobian dr/dq takes its place; None is the default.
+    Args:
+        robot: The robot, n velocities.
+        frame: The frame's name, by default "tip".
+        kind: Where and in which axes the twist is taken: "geometric" (the default), at the frame's origin in world axes; "body",
+            there in the frame's own axes, [V] = T^-1 dT/dt; "spatial", at the world's origin, [V] = dT/dt T^-1. The world is
+            where `robot.base` is placed, by default the base itself.
+        task: A task of `task_coordinates`, whose analytic Jacobian dr/dq is returned instead; None by default.
+
+    Returns:
+        A program of q (n,) with the output J, (6, n) or (m, n) for a task of m coordinates.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)
@@ -247,7 +280,14 @@ def jacobian(robot: Robot, frame: str = "tip", kind: str = "geometric", task: Ta
 def jacobian_derivative(robot: Robot, frame: str = "tip", kind: str = "geometric", task: Task | None = None) -> Program:
     """Return dJ/dt(q, qd) of the Jacobian of `robot`, so that the acceleration is J qdd + dJ/dt qd (equations.md, K4).
 
-    `frame`, `kind` and `task` choose the Jacobian as in `jacobian`.
+    Args:
+        robot: The robot, n velocities.
+        frame: As in `jacobian`, "tip" by default.
+        kind: As in `jacobian`, "geometric" by default.
+        task: As in `jacobian`, None by default.
+
+    Returns:
+        A program of q and qd (n,) with the output Jd, (6, n) or (m, n) for a task of m coordinates.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1)

@@ -6,20 +6,11 @@ from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import frame_jacobian, frame_placement
 from taupi.dynamics.spatial import unskew
 from taupi.dynamics.types import Matrix, Vector
-from taupi.errors import TaupiError
+from taupi.model.requirements import require_loops
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import WELD
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
-
-
-def require_loops(robot: Robot) -> None:
-    """Refuse a robot without loops."""
-    if not robot.loops:
-        raise TaupiError(
-            f"{robot.name} has no closed loop.",
-            remedy="Read one from an MJCF file with <connect> or <weld>, or a TOML file.",
-        )
 
 
 def loop_rows(robot: Robot) -> int:
@@ -55,6 +46,12 @@ def loop_error(robot: Robot) -> Program:
     A loop of kind "point" has the difference of its frames' origins (3,), in world axes; a "weld" has, before it, the axis of the
     rotation between them times the sine of its angle.
 
+    Args:
+        robot: The robot, with loops.
+
+    Returns:
+        A program of q (n,) with the output opening (rows,).
+
     >>> import dataclasses, taupi as tp
     >>> arm = tp.load("planar3r")
     >>> loop = tp.loops.Loop("link1", "link3")
@@ -69,6 +66,12 @@ def loop_error(robot: Robot) -> Program:
 @builder
 def loop_jacobian(robot: Robot) -> Program:
     """Return J(q) of the loops of `robot`: how fast they open is J qd, zero in every motion, and their forces act as J^T f.
+
+    Args:
+        robot: The robot, with loops.
+
+    Returns:
+        A program of q (n,) with the output J (rows, n).
 
     >>> import dataclasses, taupi as tp
     >>> arm = tp.load("planar3r")
@@ -85,6 +88,12 @@ def loop_jacobian(robot: Robot) -> Program:
 @builder
 def loop_jacobian_derivative(robot: Robot) -> Program:
     """Return dJ/dt(q, qd) of the Jacobian of the loops of `robot`.
+
+    Args:
+        robot: The robot, with loops.
+
+    Returns:
+        A program of q and qd (n,) with the output Jd (rows, n).
 
     >>> import dataclasses, taupi as tp
     >>> arm = tp.load("planar3r")

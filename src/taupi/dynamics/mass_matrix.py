@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.chain import Chain, mass_builder, trace_robot
 from taupi.dynamics.closed_form import both_sides, closed_mass_derivative, closed_mass_matrix
 from taupi.dynamics.joint_frames import JointFrames, mass
 from taupi.dynamics.kinematics import gathered_columns, link_screws
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_inertia
 from taupi.dynamics.types import SX, Matrix, Vector
-from taupi.errors import Argument, TaupiError, unknown
+from taupi.errors import Argument, unknown
+from taupi.model.requirements import require_coordinates
 from taupi.model.robot import Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -31,12 +32,17 @@ def link_sum(chain: Chain, q: Vector) -> Matrix:
 ALGORITHMS = {"composite": composite_bodies, "links": link_sum, "closed_form": closed_mass_matrix}
 
 
-@builder
+@mass_builder
 def mass_matrix(robot: Robot, terms: TermsLike = (), algorithm: str = "composite") -> Program:
     """Return M(q) of `robot`, n x n, symmetric and positive definite: K = qd^T M qd / 2 (equations.md, D3).
 
-    `terms` are added if they have inertia, as "rotor" does; by default none. `algorithm` is "composite" bodies (the
-    default), "links", sum_i J_i^T G_i J_i, or "closed_form", A^T L^T G L A.
+    Args:
+        robot: The robot, n velocities.
+        terms: Terms with inertia that are added, such as "rotor"; none by default.
+        algorithm: "composite" bodies (the default), "links", sum_i J_i^T G_i J_i, or "closed_form", A^T L^T G L A.
+
+    Returns:
+        A program with the output M (n, n), in kg m^2, kg m or kg.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
@@ -53,9 +59,15 @@ def mass_matrix(robot: Robot, terms: TermsLike = (), algorithm: str = "composite
     return trace_robot("mass_matrix", robot, body, ["q"], [Port("M", (robot.n, robot.n))])
 
 
-@builder
+@mass_builder
 def mass_matrix_derivative(robot: Robot) -> Program:
     """Return dM/dt(q, qd) of `robot`, n x n, by the stacked closed form (equations.md, D14).
+
+    Args:
+        robot: The robot, n velocities.
+
+    Returns:
+        A program of q and qd (n,) with the output Md (n, n).
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r")
@@ -85,11 +97,17 @@ def christoffel(chain: Chain, q: Vector) -> list[Matrix]:
     return symbols
 
 
-@builder
+@mass_builder
 def christoffel_symbols(robot: Robot) -> Program:
     """Return Gamma[k, i, j](q) of `robot`, equation index k first: c_k = sum_ij Gamma[k, i, j] qd_i qd_j (equations.md, D6).
 
     Gamma[k, i, j] = (dM_kj/dq_i + dM_ki/dq_j - dM_ij/dq_k) / 2, symmetric in i and j.
+
+    Args:
+        robot: The robot, n velocities, without free or ball joints.
+
+    Returns:
+        A program of q (n,) with the output Gamma (n, n, n).
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
@@ -97,7 +115,9 @@ def christoffel_symbols(robot: Robot) -> Program:
     [[[0.0, -1.0], [-1.0, -1.0]], [[1.0, 0.0], [0.0, 0.0]]]
     """
     n = robot.n
-    if robot.multiple_joints:
-        message = f"{robot.name} has a free or ball joint, whose velocities are not derivatives of coordinates."
-        raise TaupiError(message, remedy="Use tp.coriolis_matrix(robot), which is C for them too.")
+    require_coordinates(
+        robot,
+        "whose velocities are not derivatives of coordinates",
+        "Use tp.coriolis_matrix(robot), which is C for them too.",
+    )
     return trace_robot("christoffel_symbols", robot, christoffel, ["q"], [Port("Gamma", (n, n, n))])

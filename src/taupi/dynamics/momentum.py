@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.chain import Chain, mass_builder, trace_robot
 from taupi.dynamics.joint_frames import JointFrames, torque
 from taupi.dynamics.kinematics import gathered_columns, link_placements, link_screws
 from taupi.dynamics.spatial import adjoint
@@ -12,12 +12,18 @@ from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 
-@builder
+@mass_builder
 def generalised_momentum(robot: Robot) -> Program:
     """Return p(q, qd) = M qd of `robot`, (n,): the torque that accelerates it from rest by qd without gravity.
 
     The first six entries of a floating robot are its momentum (angular, linear) about the root frame's origin, in that frame's
     axes.
+
+    Args:
+        robot: The robot, n velocities.
+
+    Returns:
+        A program of q and qd (n,) with the output p (n,).
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -47,12 +53,18 @@ def centroidal(chain: Chain, q: Vector) -> tuple[Matrix, Vector]:
     return cs.vertcat(angular, total[3:, :]), centre
 
 
-@builder
+@mass_builder
 def centroidal_momentum(robot: Robot) -> Program:
     """Return h(q, qd), (6,): the momentum (angular in N m s, linear in N s) of `robot` about its centre of mass, in world axes.
 
     h = A_G(q) qd, with A_G the matrix of `centroidal_momentum_matrix` (Orin, Goswami & Lee 2013). It is not linear in the
     parameters, since the centre of mass is a quotient; `momentum_regressor` is, about the root's origin.
+
+    Args:
+        robot: The robot, n velocities.
+
+    Returns:
+        A program of q and qd (n,) with the output h (6,).
 
     >>> import taupi as tp
     >>> abs(tp.floating.centroidal_momentum(tp.load("puma560"))([0.1] * 6, [0.0] * 6)).tolist()
@@ -65,9 +77,15 @@ def centroidal_momentum(robot: Robot) -> Program:
     return trace_robot("centroidal_momentum", robot, body, ["q", "qd"], [Port("h", (6,))])
 
 
-@builder
+@mass_builder
 def centroidal_momentum_matrix(robot: Robot) -> Program:
     """Return A_G(q) of `robot`, 6 x n, with the momentum (angular, linear) h = A_G qd about the centre of mass, in world axes.
+
+    Args:
+        robot: The robot, n velocities.
+
+    Returns:
+        A program of q (n,) with the output A (6, n).
 
     >>> import taupi as tp
     >>> tp.floating.centroidal_momentum_matrix(tp.load("puma560"))([0.1] * 6).shape
@@ -80,9 +98,15 @@ def centroidal_momentum_matrix(robot: Robot) -> Program:
     return trace_robot("centroidal_momentum_matrix", robot, body, ["q"], [Port("A", (6, robot.n))])
 
 
-@builder
+@mass_builder
 def centre_of_mass(robot: Robot) -> Program:
     """Return c(q) of `robot`, (3,): its centre of mass in world axes, in m.
+
+    Args:
+        robot: The robot.
+
+    Returns:
+        A program of q (n,) with the output c (3,), m.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)

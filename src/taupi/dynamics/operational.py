@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.chain import Chain, mass_builder, random_positions, trace_robot
 from taupi.dynamics.coriolis import FORMS as CORIOLIS
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.kinematics import Task, jacobian, task_jacobian, task_size
@@ -16,6 +16,7 @@ from taupi.dynamics.singularity_measure import measure
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, TaupiError, unknown
+from taupi.model.massless import refuse_massless
 from taupi.model.robot import Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -27,17 +28,26 @@ def check_rank(robot: Robot, task: Task, frame: str, rows: int) -> None:
     """Refuse a task whose Jacobian has full row rank nowhere: its operational mass does not exist."""
     if rows > robot.n:
         raise TaupiError(
-            f"The task has {rows} coordinates, {robot.name} has {robot.n} joints: J cannot have full row rank."
+            "The task has {rows} coordinates, {robot} has {n} joints: J cannot have full row rank.",
+            rows=rows,
+            robot=robot.name,
+            n=robot.n,
         )
     if robot.symbols and any(value is None for _, value in robot.symbols):
         return  # decided once their values are known
-    states = np.random.default_rng(0).uniform(-1.5, 1.5, (8, robot.n))
+    states = random_positions(robot, 8)
     rank = max(np.linalg.matrix_rank(j) for j in jacobian(robot, frame=frame, task=task).compile("numpy")(states))
     if rank < rows:
         name = repr(task) if isinstance(task, str) else "of your own"
-        message = f" {name} has {rows} coordinates, but its Jacobian has rank {rank} everywhere on {robot.name}"
-        remedy = "Choose fewer coordinates: 'xy' or 'planar' of an arm that moves in a plane."
-        raise TaupiError(Argument("task"), f"{message}: no operational mass exists.", remedy=remedy)
+        raise TaupiError(
+            "{task} {name} has {rows} coordinates, but its Jacobian has rank {rank} everywhere on {robot}: "
+            "no operational mass exists.",
+            remedy="Choose fewer coordinates: 'xy' or 'planar' of an arm that moves in a plane.",
+            name=name,
+            rows=rows,
+            rank=rank,
+            robot=robot.name,
+        )
 
 
 def checked_task(robot: Robot, task: Task, frame: str) -> int:
@@ -53,14 +63,23 @@ def guarded(program: Program, robot: Robot, task: Task, frame: str) -> Program:
     return dataclasses.replace(program, guard=measure(robot, task, frame).check)
 
 
-@builder
+@mass_builder
 def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", form: str | None = None) -> Program:
     """Return M_C(q) of `robot`, the mass matrix that a task sees: at rest and without gravity f = M_C a (equations.md, O1).
 
-    `task` and `frame` are as in `task_coordinates`, by default the position of the tip. `form` is "inverse",
-    (J M^-1 J^T)^-1, for any J of full row rank, also that of a redundant arm, or "congruence", J^-T M J^-1, for a
-    square one; the default, None, is "congruence" up to 3 x 3, which has the shorter formulas, and "inverse" otherwise.
-    A task that has full row rank nowhere is refused, and so is a singular configuration when the program is called.
+    Args:
+        robot: The robot, n velocities.
+        task: As in `task_coordinates`, "position" by default.
+        frame: The frame of the task, "tip" by default.
+        form: "inverse", (J M^-1 J^T)^-1, for any J of full row rank, also that of a redundant arm, or "congruence",
+            J^-T M J^-1, for a square one; None, the default, is "congruence" up to 3 x 3, which has the shorter formulas, and
+            "inverse" otherwise.
+
+    Returns:
+        A program of q (n,) with the output M_C (m, m).
+
+    Raises:
+        TaupiError: The task has full row rank nowhere; when the program is called, that the configuration is singular.
 
     >>> import math, taupi as tp
     >>> arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1)
@@ -73,29 +92,39 @@ def operational_mass(robot: Robot, task: Task = "position", frame: str = "tip", 
     if form is None:
         form = "congruence" if rows == robot.n <= 3 else "inverse"
     if form == "congruence" and rows != robot.n:
-        message = f"The congruence form needs a square J, got {rows} x {robot.n}."
-        raise TaupiError(message, remedy=("Use ", Argument("form", "inverse"), "."))
+        raise TaupiError(
+            "The congruence form needs a square J, got {rows} x {n}.",
+            remedy="Use {form='inverse'}.",
+            rows=rows,
+            n=robot.n,
+        )
 
     def body(chain: Chain, q: Vector) -> Matrix:
-        j, m = task_jacobian(chain, q, task, frame), composite_bodies(chain, q)
+        j = task_jacobian(chain, q, task, frame)
         if form == "inverse":
-            return solve_positive(j @ solve_positive(m, j.T), SX.eye(rows))
+            return solve_positive(j @ _moved_by(chain, q, j), SX.eye(rows))
         inverse = square_inverse(j)
-        return inverse.T @ m @ inverse
+        return inverse.T @ composite_bodies(chain, q) @ inverse
 
     program = trace_robot("operational_mass", robot, body, ["q"], [Port("M_C", (rows, rows))])
     return guarded(program, robot, task, frame)
+
+
+def _moved_by(chain: Chain, q: Vector, j: Matrix) -> Matrix:
+    """Return M^-1 J^T, the accelerations (n, m) by unit forces at the task; refuse a robot whose M is singular everywhere."""
+    refuse_massless(chain.robot, rotors=False)
+    return solve_positive(composite_bodies(chain, q), j.T)
 
 
 def consistent_inverse(chain: Chain, q: Vector, j: Matrix) -> Matrix:
     """Return B = J^-1 of a square J, or the dynamically consistent M^-1 J^T (J M^-1 J^T)^-1 of a wide one (Khatib 1987)."""
     if j.shape[0] == j.shape[1]:
         return square_inverse(j)
-    lifted = solve_positive(composite_bodies(chain, q), j.T)
+    lifted = _moved_by(chain, q, j)
     return lifted @ solve_positive(j @ lifted, SX.eye(j.shape[0]))
 
 
-@builder
+@mass_builder
 def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "tip") -> Program:
     """Return M(r), C(r, rd), g(r) of `robot` as functions of (q, qd): M rdd + C rd + g = u in a task (Aldana et al., eq. 2).
 
@@ -103,8 +132,16 @@ def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "ti
     consistent inverse instead, with which M = (J M(q)^-1 J^T)^-1. C keeps dM/dt - 2C skew-symmetric. Joint torques give
     u = B^T tau; with a redundant arm only as long as qd = B rd, without motion inside the task.
 
-    `task` and `frame` are as in `task_coordinates`, by default the position of the tip. A task that has full row rank nowhere is
-    refused, and so is a singular configuration when the program is called.
+    Args:
+        robot: The robot, n velocities.
+        task: As in `task_coordinates`, "position" by default.
+        frame: The frame of the task, "tip" by default.
+
+    Returns:
+        A program of q and qd (n,) with the outputs M (m, m), C (m, m) and g (m,).
+
+    Raises:
+        TaupiError: The task has full row rank nowhere; when the program is called, that the configuration is singular.
 
     >>> import taupi as tp
     >>> M, C, g = tp.operational_dynamics(tp.load("planar3r"), task="planar")([0.3, 0.9, -0.4], [0.1, 0.2, 0.3])
@@ -126,7 +163,7 @@ def operational_dynamics(robot: Robot, task: Task = "position", frame: str = "ti
     return guarded(program, robot, task, frame)
 
 
-@builder
+@mass_builder
 def operational_force(robot: Robot, task: Task = "position", frame: str = "tip", terms: TermsLike = ()) -> Program:
     """Return u(q, qd, v, vd) = M(r) vd + C(r, rd) v + g(r) of `robot`, the force of a task for any v and vd (equations.md, O3).
 
@@ -134,8 +171,14 @@ def operational_force(robot: Robot, task: Task = "position", frame: str = "tip",
     `operational_dynamics`, from the rigid links alone. With v = rd and vd = rdd it is B^T tau; with a redundant arm only if qd =
     B rd, and without the inertia of drives. `operational_regressor` times the parameters gives the same by another route.
 
-    `task` and `frame` are as in `task_coordinates`, by default the position of the tip. `terms` adds the robot's own friction and
-    drives, taken at the reference motion; by default none.
+    Args:
+        robot: The robot, n velocities.
+        task: As in `task_coordinates`, "position" by default.
+        frame: The frame of the task, "tip" by default.
+        terms: The robot's own friction and drives, taken at the reference motion; none by default.
+
+    Returns:
+        A program of q, qd (n,), v and vd (m,) with the output u (m,).
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r")

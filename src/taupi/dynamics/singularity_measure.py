@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from taupi.dynamics.kinematics import Task, linear_rows, task_jacobian, task_siz
 from taupi.dynamics.types import SX, ArrayLike, Expression, Matrix, Vector
 from taupi.errors import TaupiError, TaupiWarning
 from taupi.model.robot import BASE, Robot
+from taupi.model.scalars import Scalar
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
@@ -76,7 +76,7 @@ class SingularityMeasure:
         """Return the singular values and the direction that is lost first at configurations `q` (..., n), in rad or m."""
         return _decomposed(self.jacobian.compile("numpy")(q))
 
-    def check(self, program: Program, q: np.ndarray, *others: Any) -> None:
+    def check(self, program: Program, q: np.ndarray, *others: object) -> None:
         """Raise if a call of `program` is at a singular configuration, warn if it is near one; a `q` that is not finite passes.
 
         `others` are the further arguments of the call, which do not matter here.
@@ -93,9 +93,14 @@ class SingularityMeasure:
         near = int((ratio < NEAR).sum())
         if near:
             warnings.warn(
-                f"{program.name}: {near} of {suspects.size} configurations are near a singular one of the task; at the nearest, "
-                f"the smallest singular value is {ratio[worst]:.2e} of the largest. The result loses digits there.",
-                TaupiWarning,
+                TaupiWarning(
+                    "{program}: {near} of {size} configurations are near a singular one of the task; at the nearest, "
+                    "the smallest singular value is {ratio:.2e} of the largest. The result loses digits there.",
+                    program=program.name,
+                    near=near,
+                    size=suspects.size,
+                    ratio=ratio[worst],
+                ),
                 stacklevel=3,
             )
 
@@ -108,7 +113,7 @@ def _like(program: Program, other: Program) -> Program:
 
 
 @lru_cache(maxsize=64)
-def _with_values(program: Program, values: tuple[tuple[str, Any], ...]) -> Program:
+def _with_values(program: Program, values: tuple[tuple[str, Scalar], ...]) -> Program:
     return program.bind(**dict(values))
 
 
@@ -132,9 +137,14 @@ def _refusal(program: Program, q: np.ndarray, place: np.ndarray, singularity: Si
     lost = f"it cannot move along ({', '.join(f'{x:.3g}' for x in direction)})"
     reason = lost if np.isfinite(direction).all() else "its coordinates have no derivative there"
     return TaupiError(
-        f"{program.name}: the configuration{where}, q = ({angles}), is singular for the task: the smallest singular value of its "
-        f"Jacobian is {singularity.ratio[k]:.1e} of the largest, and {reason}.",
-        remedy="Leave such configurations out, choose other coordinates, or use .compile(), which does not check.",
+        "{program}: the configuration{where}, q = ({angles}), is singular for the task: the smallest "
+        "singular value of its Jacobian is {ratio:.1e} of the largest, and {reason}.",
+        remedy=("Leave such configurations out, choose other coordinates, or use .compile(), which does not check."),
+        program=program.name,
+        where=where,
+        angles=angles,
+        ratio=singularity.ratio[k],
+        reason=reason,
     )
 
 

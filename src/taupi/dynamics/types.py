@@ -25,7 +25,7 @@ else:
         def __getattr__(self, name: str) -> Any:
             return getattr(cs.SX, name)
 
-        def __call__(self, *args: Any) -> Any:
+        def __call__(self, *args: object) -> Any:
             return cs.SX(*args)
 
     SX = _SXOnUse()

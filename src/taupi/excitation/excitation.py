@@ -4,41 +4,81 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from taupi.dynamics.terms import Term
 from taupi.excitation.criteria.information import InformationProgram
+from taupi.excitation.geometry.clearance import Clearance, ClearanceCertificate
+from taupi.excitation.limits.certificates import Certificate, parts_of
 from taupi.excitation.limits.motion_limits import MotionLimits
-from taupi.excitation.motions.bounded import BoundedMotion
+from taupi.excitation.motions.bounded import BoundedMotion, FourierMotion, SplineMotion
 from taupi.excitation.settings import Course, Goal, Margins, Search
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
+from taupi.identification.friction.fitted_terms import term_to_dict
 from taupi.model.robot import Robot
 from taupi.tables import table
 
 SCHEMA = "taupi.excitation/1"
 
 
+@dataclass(frozen=True)
+class LowestPoint:
+    """The lowest point of a motion.
+
+    Attributes:
+        height: Its height in m, in world axes.
+        link: The link that reaches it.
+        time: When, in s.
+        of: What was looked at: the capsules around moving links, or only the origins of links if their shape is unknown.
+    """
+
+    height: float
+    link: str
+    time: float
+    of: str
+
+    @property
+    def sentence(self) -> str:
+        """The lowest point in words."""
+        return f"Lowest point: z = {self.height:.3f} m, of {self.link} at {self.time:.4g} s (of {self.of})."
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Excitation:
     """A motion that was designed to identify a robot's base parameters, see `taupi.excite`.
 
-    `motion` goes into `taupi.simulate`. `phi` is the criterion per parameter and sample: for "d", -log det(G / N) / b.
-    `std_factor` is how many times smaller standard deviations will be, in the geometric mean, than those of the median of random
-    motions within the same limits. `expected` (b,) are the expected standard errors of the parameters `base`,
-    `information` (b, b) is G. `certificates` are proofs for all times, by quantity; what was not checked is in `unchecked`, with
-    the reason. `certified` says whether every proof has succeeded.
-
-    `robot` and `terms` are what will be fitted. `course`, `goal`, `margins` and `search` are the settings, `limits` those that
-    were kept, `sigma` (n,) the noise of torques in N m, `clearance` the geometry that keeps links apart, None without any.
-    `notes` say what was assumed, `starts` the result of each start, `stopped` whether the search ended early, `record` where the
-    design comes from.
+    Attributes:
+        robot: The robot.
+        terms: The terms that will be fitted besides links.
+        base: The base parameters that will be fitted, b of them.
+        motion: The motion, which goes into `taupi.simulate`: called with times (...) in s it returns q, qd and qdd (..., n).
+        course: What kind of motion was designed.
+        goal: What it was designed for.
+        margins: How far it stays away from limits and surroundings.
+        search: How it was searched for.
+        limits: The limits that were kept.
+        sigma: The noise of torques (n,) in N m at the rate of the design.
+        information: G (b, b), the inverse of the covariance of the base parameters.
+        phi: The criterion per parameter and sample: for "d", -log det(G / N) / b.
+        std_factor: How many times smaller standard deviations will be, in the geometric mean, than for the median of random
+            motions within the same limits.
+        certificates: Proofs for all times by quantity: `taupi.Certificate`s, and the `taupi.ClearanceCertificate` of "clearance".
+        unchecked: What is not proven, with the reason: a quantity, "floor", or a pair of links.
+        notes: What was assumed, as sentences.
+        starts: The result of each start: phi per parameter, iterations, and whether rows at samples hold.
+        clearance: The geometry that keeps links apart; None without any.
+        lowest: The lowest point that the motion reaches.
+        stopped: Whether the search ended early, by its budget or by Ctrl-C.
+        record: Where the design comes from: version, robot, fingerprint, command.
     """
 
     robot: Robot
@@ -54,13 +94,14 @@ class Excitation:
     information: np.ndarray
     phi: float
     std_factor: float
-    certificates: Mapping[str, Any]
+    certificates: Mapping[str, Certificate | ClearanceCertificate]
     unchecked: Mapping[str, str]
     notes: tuple[str, ...]
-    starts: tuple[Mapping[str, Any], ...]
-    clearance: Any = None
+    starts: tuple[Mapping[str, object], ...]
+    clearance: Clearance | None = None
+    lowest: LowestPoint | None = None
     stopped: bool = False
-    record: Mapping[str, Any] = field(default_factory=dict)
+    record: Mapping[str, object] = field(default_factory=dict)
 
     # What it is ---------------------------------------------------------------------------------------------------
 
@@ -99,8 +140,20 @@ class Excitation:
 
     @property
     def certified(self) -> bool:
-        """Whether every proof has succeeded."""
+        """Whether every proof has succeeded; what no proof was tried for is in `unchecked`, see `certainty`."""
         return all(c.ok for c in self.certificates.values())
+
+    @property
+    def certainty(self) -> str:
+        """What is certain about limits at all times, in words: `certified` with its qualification."""
+        if not self.certified:
+            others = [name for name in self.unchecked if name not in self.certificates]
+            left = f"; not checked: {', '.join(others)}" if others else ""
+            return f"not proven: {', '.join(name for name, c in self.certificates.items() if not c.ok)}{left}"
+        checked = ", ".join(self.certificates)
+        if not self.unchecked:
+            return f"proven for all times: {checked}"
+        return f"proven for all times: {checked}; not checked: {', '.join(self.unchecked)}"
 
     # To read ------------------------------------------------------------------------------------------------------
 
@@ -126,7 +179,11 @@ class Excitation:
         return (
             *(c.sentence for c in self.certificates.values()),
             *(() if self.clearance is None else self.clearance.sentences),
-            *(f"{name} is not checked: {reason}" for name, reason in self.unchecked.items()),
+            *(() if self.lowest is None else (self.lowest.sentence,)),
+            *(
+                f"{name} is not {'proven' if name in self.certificates else 'checked'}: {reason}"
+                for name, reason in self.unchecked.items()
+            ),
             *self.notes,
         )
 
@@ -142,38 +199,114 @@ class Excitation:
         return table(rows)
 
     def __repr__(self) -> str:
-        return "\n".join([self.summary, *(f"- {s}" for s in self.sentences)])
+        return "\n".join([self.summary, f"Limits: {self.certainty}.", *(f"- {s}" for s in self.sentences)])
 
     def _repr_html_(self) -> str:
         items = "".join(f"<li>{html.escape(s)}</li>" for s in self.sentences)
-        return f"<p>{html.escape(self.summary)}</p><ul>{items}</ul>"
+        return f"<p>{html.escape(self.summary)}</p><p>{html.escape(f'Limits: {self.certainty}.')}</p><ul>{items}</ul>"
 
     # To keep ------------------------------------------------------------------------------------------------------
 
-    def with_record(self, **record: Any) -> Excitation:
+    def with_record(self, **record: object) -> Excitation:
         """Return it with more in its `record` of where it comes from, such as command= or description_sha256=."""
         return dataclasses.replace(self, record={**self.record, **record})
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return all of it as plain data, ready for JSON."""
-        from taupi.excitation.excitation_data import excitation_to_dict
-
         return excitation_to_dict(self)
 
     def write(
         self,
         folder: str | os.PathLike[str],
-        formats: Any = ("csv",),
+        formats: Sequence[str] = ("csv",),
         *,
         speed: float = 1.0,
         force: bool = False,
-    ) -> list[Any]:
-        """Write the motion and everything about it to a `folder`, all files or none, and return their paths.
+    ) -> list[Path]:
+        """Write the motion and everything about it to a folder, all files or none, and return their paths.
 
-        `formats` are names: "csv", "ros2", "ros2-goal", "urscript", "franka", "npz". `speed` is a share of the speed at which the
-        motion is written: use 0.3 for the first try. Existing results are kept unless `force` is true.
+        Args:
+            folder: The directory, made if missing.
+            formats: Names of formats: "csv" (the default), "ros2", "ros2-goal", "urscript", "franka", "npz".
+            speed: Share of the speed at which the motion is written, from 0.001 to 1 (the default): use 0.3 for the first try.
+            force: Whether existing results are replaced; they are kept by default.
+
+        Returns:
+            The paths of all files that were written.
+
+        Raises:
+            NotIdentifiedError: The slower motion is not proven to keep the limits of torque.
         """
         from taupi.excitation.excitation_folder import at_speed, write_excitation
         from taupi.excitation.writers.write import checked_speed
 
         return write_excitation(at_speed(self, checked_speed(speed)), folder, formats, speed, force)
+
+
+def excitation_to_dict(plan: Excitation) -> dict[str, object]:
+    """Return a design as plain data, ready for JSON; infinite values are None."""
+    expected = zip(plan.names, plan.base.parameters.units, plan.expected, plan.base.parameters.values, strict=True)
+    return plain(
+        {
+            "schema": SCHEMA,
+            "robot": plan.robot.name,
+            "joints": list(plan.robot.joint_names),
+            "duration": plan.duration,
+            "motion": [{"begin": begin, **_part(part)} for begin, part in parts_of(plan.motion)],
+            "terms": [term_to_dict(t) for t in plan.terms],
+            "settings": {
+                "course": plan.course.to_dict(),
+                "goal": plan.goal.to_dict(),
+                "margins": plan.margins.to_dict(),
+                "search": plan.search.to_dict(),
+            },
+            "limits": plan.limits.to_dict(),
+            "sigma": plan.sigma.tolist(),
+            "criterion": {"name": plan.criterion, "phi": plan.phi, "std_factor": plan.std_factor},
+            "conditioning": plan.conditioning.to_dict(),
+            "expected": [
+                {"name": name, "unit": unit, "stderr": error, "description": value}
+                for name, unit, error, value in expected
+            ],
+            "certified": plan.certified,
+            "certainty": plan.certainty,
+            "certificates": {name: c.to_dict() for name, c in plan.certificates.items()},
+            "clearance": None if plan.clearance is None else plan.clearance.to_dict(),
+            "unchecked": dict(plan.unchecked),
+            "floor": None if plan.clearance is None else plan.clearance.floor.to_dict(),
+            "lowest": None if plan.lowest is None else dataclasses.asdict(plan.lowest),
+            "starts": [dict(s) for s in plan.starts],
+            "stopped": plan.stopped,
+            "notes": list(plan.notes),
+            "provenance": dict(plan.record),
+        }
+    )
+
+
+def _part(motion: BoundedMotion) -> dict[str, object]:
+    if isinstance(motion, SplineMotion):
+        return {
+            "kind": "bspline",
+            "degree": motion.degree,
+            "duration": motion.duration,
+            "points": np.asarray(motion.points).tolist(),
+        }
+    if isinstance(motion, FourierMotion):
+        fields = ("offset", "amplitude", "omega", "phase")
+        return {
+            "kind": "fourier",
+            "duration": motion.duration,
+            **{f: np.asarray(getattr(motion, f)).tolist() for f in fields},
+        }
+    return {"kind": "minimum_jerk", "duration": motion.duration, "points": motion([0.0, motion.duration]).q.tolist()}
+
+
+def plain(value: object) -> Any:
+    """Return data that contain only numbers, texts and lists; infinite numbers are None."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    return None if isinstance(value, float) and not math.isfinite(value) else value

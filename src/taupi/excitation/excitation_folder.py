@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from taupi.errors import Argument, NotIdentifiedError
+from taupi.errors import NotIdentifiedError
 from taupi.excitation.excitation import Excitation
 from taupi.excitation.limits.certificates import torque_certificate
 from taupi.excitation.motions.bounded import slowed
 from taupi.excitation.writers import FORMATS
-from taupi.excitation.writers.write import checked_formats, samples_of
+from taupi.excitation.writers.write import TimedMotion, checked_formats, samples_of
 from taupi.excitation.writers.write import fill as fill_formats
 from taupi.files import refuse_to_replace, write_folder
 
@@ -57,8 +57,9 @@ def at_speed(plan: Excitation, speed: float) -> Excitation:
         proofs[quantity] = dataclasses.replace(proof, quantity=quantity)
         if not proof.ok:
             raise NotIdentifiedError(
-                f"{proofs[quantity].sentence} Gravity is no longer helped by the motion.",
-                remedy=("Use another ", Argument("speed"), ", or a smaller ", Argument("effort"), "."),
+                "{sentence} Gravity is no longer helped by the motion.",
+                remedy="Use another {speed}, or a smaller {effort}.",
+                sentence=proofs[quantity].sentence,
             )
     plan = dataclasses.replace(plan, certificates=proofs, notes=(note, *plan.notes))
     return plan.with_record(speed=speed)
@@ -67,14 +68,26 @@ def at_speed(plan: Excitation, speed: float) -> Excitation:
 def write_excitation(
     plan: Excitation,
     folder: str | os.PathLike[str],
-    formats: Any,
+    formats: Sequence[str],
     speed: float,
     force: bool,
     more: dict[str, str] | None = None,
 ) -> list[Path]:
     """Write a design, all files or none; `more` are further texts by their names, such as a report."""
-    samples, chosen = samples_of(plan.motion, plan.robot, speed), checked_formats(formats, plan.robot)
     texts = {"excitation.json": excitation_json(plan), "excitation.txt": excitation_text(plan), **(more or {})}
+    return write_with(texts, samples_of(plan.motion, plan.robot, speed), folder, formats, force, RESULTS)
+
+
+def write_with(
+    texts: Mapping[str, str],
+    samples: TimedMotion,
+    folder: str | os.PathLike[str],
+    formats: Sequence[str],
+    force: bool,
+    results: Sequence[str],
+) -> list[Path]:
+    """Write texts by their names, and a motion in each format, all files or none; files of earlier `results` are removed."""
+    chosen = checked_formats(formats, samples.robot)
     written: list[str] = []
 
     def fill(staged: Path) -> None:
@@ -83,5 +96,5 @@ def write_excitation(
         fill_formats(samples, staged, chosen)
         written.extend(sorted(path.name for path in staged.iterdir()))
 
-    write_folder(folder, fill, force, own=(*RESULTS, *MOTIONS))
+    write_folder(folder, fill, force, own=(*results, *MOTIONS))
     return [Path(folder) / name for name in written]

@@ -4,64 +4,95 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypedDict
 
 from taupi.checks import finite, is_number, not_negative, one_of, one_or_each, or_none, positive, truth, whole_number
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError
+from taupi.excitation.criteria import CRITERIA
 from taupi.settings import Settings
 
-CRITERIA = ("d", "ds", "a", "e", "p", "cond")
+if TYPE_CHECKING:
+    import numpy as np
+
 MOTIONS = ("bspline", "fourier")
+# What `floor` may be besides a height: the plane that the base is bolted to, or nothing.
+MOUNTING, NONE = "base", "none"
 
 
-def _share(name: str, value: Any) -> float:
+def _share(name: str, value: object) -> float:
     if not is_number(value) or not 0 <= value < 1:
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a share from 0 to less than 1.")
-    return float(value)
-
-
-def _power(name: str, value: Any) -> float:
-    if not is_number(value) or not 1 <= value <= 20:
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a number from 1 to 20.")
-    return float(value)
-
-
-def _effort(name: str, value: Any) -> float | None:
-    if value is None or value == 0:
-        return None
-    if not is_number(value) or not 0 < value <= 1:
         raise TaupiError(
-            Argument(name), f" is {shown(value)}, expected a share up to 1, or 0 to leave torques unchecked."
+            "{argument} is {got!r}, expected a share from 0 to less than 1.", argument=Argument(name), got=value
         )
     return float(value)
 
 
-def _names(name: str, value: Any) -> tuple[str, ...]:
+def _power(name: str, value: object) -> float:
+    if not is_number(value) or not 1 <= value <= 20:
+        raise TaupiError("{argument} is {got!r}, expected a number from 1 to 20.", argument=Argument(name), got=value)
+    return float(value)
+
+
+def _effort(name: str, value: object) -> float | None:
+    if value is None or value == 0:
+        return None
+    if not is_number(value) or not 0 < value <= 1:
+        raise TaupiError(
+            "{argument} is {got!r}, expected a share up to 1, or 0 to leave torques unchecked.",
+            argument=Argument(name),
+            got=value,
+        )
+    return float(value)
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
     names = (value,) if isinstance(value, str) else value
     if names is None:
         return ()
     if not isinstance(names, list | tuple) or not all(isinstance(v, str) for v in names):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected names.")
+        raise TaupiError("{argument} is {got!r}, expected names.", argument=Argument(name), got=value)
     return tuple(names)
 
 
-def _pairs(name: str, value: Any) -> tuple[str, ...]:
+def _pairs(name: str, value: object) -> tuple[str, ...]:
     """Return pairs of links as texts "a,b"; in Python they may be tuples."""
     items = [value] if isinstance(value, str) else value
     if not isinstance(items, list | tuple):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected pairs of links such as 'link5,link7'.")
+        raise TaupiError(
+            "{argument} is {got!r}, expected pairs of links such as 'link5,link7'.", argument=Argument(name), got=value
+        )
     texts = [",".join(v) if isinstance(v, list | tuple) and all(isinstance(x, str) for x in v) else v for v in items]
     return _names(name, texts)
 
 
-def _text(name: str, value: Any) -> str:
+def _text(name: str, value: object) -> str:
     if not isinstance(value, str | os.PathLike) or not str(value):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected 'auto', 'none', or the path of a TOML file.")
+        raise TaupiError(
+            "{argument} is {got!r}, expected 'auto', 'none', or the path of a TOML file.",
+            argument=Argument(name),
+            got=value,
+        )
     return str(value)
 
 
-def _box(name: str, value: Any) -> tuple[float, ...]:
+def floor_setting(name: str, value: object) -> float | str | None:
+    """Return a floor as it is kept: a height in m, "base", or None for none, which may also be written "none" or False."""
+    if value is None or value is False or value == NONE:
+        return None
+    if value == MOUNTING:
+        return MOUNTING
+    if isinstance(value, str):
+        raise TaupiError(
+            "{name} is {got!r}, expected a height in m, 'base' (the plane that the base is bolted to), or 'none'.",
+            name=Argument(name),
+            got=value,
+        )
+    return finite(name, value)
+
+
+def _box(name: str, value: object) -> tuple[float, ...]:
     """Return two corners as six numbers, infinite where there is no wall; in Python they may be pairs, and None is no wall."""
     items = list(value) if isinstance(value, list | tuple) else []
     if len(items) == 2 and all(isinstance(corner, list | tuple) for corner in items):
@@ -71,7 +102,9 @@ def _box(name: str, value: Any) -> tuple[float, ...]:
     good = len(items) == 6 and all(is_number(v) or v == end for v, end in zip(numbers, ends, strict=True))
     if not good or not all(a < b for a, b in zip(numbers[:3], numbers[3:], strict=True)):
         raise TaupiError(
-            Argument(name), f" is {shown(value)}, expected x, y, z of the lowest corner, then of the highest, in m."
+            "{argument} is {got!r}, expected x, y, z of the lowest corner, then of the highest, in m.",
+            argument=Argument(name),
+            got=value,
         )
     return tuple(float(v) for v in numbers)
 
@@ -110,6 +143,17 @@ class Course(Settings):
     }
 
 
+class CourseOptions(TypedDict, total=False):
+    """The fields of `Course` as keywords, except the duration."""
+
+    motion: str
+    points: int | None
+    harmonics: int | None
+    bandwidth: float | None
+    closed: bool
+    periods: int
+
+
 @dataclass(frozen=True)
 class Goal(Settings):
     """What the motion is designed for.
@@ -139,6 +183,16 @@ class Goal(Settings):
     }
 
 
+class GoalOptions(TypedDict, total=False):
+    """The fields of `Goal` as keywords."""
+
+    rate: float
+    criterion: str
+    only: str | Sequence[str]
+    power: float | None
+    scale: float | Sequence[float] | np.ndarray | None
+
+
 @dataclass(frozen=True)
 class Margins(Settings):
     """How far a motion stays away from its limits, from itself and from its surroundings.
@@ -148,7 +202,8 @@ class Margins(Settings):
         effort: Share of the effort limits that torques of the description's parameters may take; 0 leaves torques unchecked.
         uncertainty: Share by which each of those parameters may be off.
         clearance: Distance in m that links keep from each other, from the floor and from the walls of the box.
-        floor: Height in m of the floor; by default there is none.
+        floor: Height in m of the floor; "base", the default, is the plane that the base is bolted to, and "none" leaves it out,
+            for robots that hang or reach below their base.
         box: Corners x, y, z, x, y, z in m of a box that the arm stays in, inf or -inf where it has no wall; by default there is
             none.
         ignore: Pairs of links, such as link5,link7, whose distance does not matter, or an SRDF file that lists them.
@@ -161,7 +216,7 @@ class Margins(Settings):
     effort: float | None = 0.9
     uncertainty: float = 0.0
     clearance: float = 0.02
-    floor: float | None = None
+    floor: float | str | None = "base"
     box: tuple[float, ...] | None = None
     ignore: tuple[str, ...] = ()
     capsules: str = "auto"
@@ -172,12 +227,26 @@ class Margins(Settings):
         "effort": _effort,
         "uncertainty": _share,
         "clearance": not_negative,
-        "floor": or_none(finite),
+        "floor": floor_setting,
         "box": or_none(_box),
         "ignore": _pairs,
         "capsules": _text,
         "packages": _names,
     }
+
+
+class MarginsOptions(TypedDict, total=False):
+    """The fields of `Margins` as keywords."""
+
+    margin: float
+    effort: float | None
+    uncertainty: float
+    clearance: float
+    floor: float | str | None
+    box: Sequence[float] | Sequence[Sequence[float | None]] | None
+    ignore: str | Sequence[str | Sequence[str]]
+    capsules: str | os.PathLike[str]
+    packages: str | Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -187,7 +256,8 @@ class Search(Settings):
     Attributes:
         starts: Number of random motions to improve, of which the best is kept.
         seed: The seed of everything random.
-        budget: Seconds after which the best motion so far is taken; unlimited by default.
+        budget: Seconds, by the clock, after which the best motion so far is taken; unlimited by default. That of the command
+            includes its start and its files.
     """
 
     starts: int = 4
@@ -199,3 +269,15 @@ class Search(Settings):
         "seed": lambda name, value: whole_number(name, value, 0),
         "budget": or_none(positive),
     }
+
+
+class SearchOptions(TypedDict, total=False):
+    """The fields of `Search` as keywords."""
+
+    starts: int
+    seed: int
+    budget: float | None
+
+
+class ExciteOptions(CourseOptions, GoalOptions, MarginsOptions, SearchOptions, total=False):
+    """The fields of `Course`, `Goal`, `Margins` and `Search` as keywords, except the duration."""

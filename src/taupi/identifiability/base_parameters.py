@@ -7,17 +7,17 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
 
 import numpy as np
 
 from taupi.checks import truth
+from taupi.content import Keyed
 from taupi.dynamics.chain import builder
 from taupi.dynamics.imu_form import IMU, POSE
 from taupi.dynamics.terms import Term, TermsLike, linear_terms, modulated_terms, resolve_terms, term_parameters
 from taupi.dynamics.types import ArrayLike
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError
 from taupi.identifiability.combination import Combination, aligned_lines
 from taupi.identifiability.exact_regrouping import Entries, Representatives, regroup, representatives
 from taupi.model.parameters import ORDERS, Parameter, ParameterLayout, Parameters
@@ -35,15 +35,75 @@ ELASTIC_ORDER = "zollo"
 _ONE, _ZERO = Fraction(1), Fraction(0)
 
 
+class RigidColumns:
+    """Parameters of links and of terms of rigid joints: tau = Y(q, qd, qdd) pi."""
+
+    title, order, regressor_name = "", DEFAULT_ORDER, "regressor"
+
+    def resolved(self, terms: TermsLike | None) -> tuple[Term, ...]:
+        """Return terms by name, none by default."""
+        return resolve_terms(terms or ())
+
+    def alone(self, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        """Return the terms whose parameters are base parameters by themselves, joint by joint."""
+        return modulated_terms(terms)
+
+    def regressor(self, robot: Robot, terms: tuple[Term, ...], coupling: bool, base: str) -> Program:
+        """Return Y; `coupling` is of motors behind springs, and has no meaning here."""
+        return regressor(robot, terms=terms, base=base)
+
+    def slotine_li_regressor(self, robot: Robot, terms: tuple[Term, ...], base: str) -> Program:
+        """Return Slotine and Li's regressor."""
+        return slotine_li_regressor(robot, terms=terms, base=base)
+
+
+class ElasticColumns:
+    """Parameters of links, motors and springs: (tau of links, tau of motors) = Y(q, qd, qdd, theta, thetad, thetadd) pi."""
+
+    title, order, regressor_name = "elastic joints", ELASTIC_ORDER, "elastic_regressor"
+
+    def resolved(self, terms: TermsLike | None) -> tuple[Term, ...]:
+        """Return terms by name, by default as in Zollo et al. (2014)."""
+        from taupi.dynamics.drives import DOCUMENT, resolve_sides
+
+        sides = resolve_sides(DOCUMENT if terms is None else terms)
+        return (*sides.motor, *sides.spring[1:], *sides.link)
+
+    def alone(self, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        """Return no terms: friction of elastic joints does not depend on load."""
+        return ()
+
+    def regressor(self, robot: Robot, terms: tuple[Term, ...], coupling: bool, base: str) -> Program:
+        """Return Y; elastic joints need a base that is bolted, so that `base` has no meaning here."""
+        from taupi.regressors.elastic import elastic_regressor
+
+        return elastic_regressor(robot, terms=terms, coupling=coupling)
+
+    def slotine_li_regressor(self, robot: Robot, terms: tuple[Term, ...], base: str) -> Program:
+        """Refuse: the regressor of Slotine and Li is for rigid joints."""
+        raise TaupiError(
+            "slotine_li_regressor is for rigid joints.", remedy="Use tp.base_parameters(robot) without {elastic=True}."
+        )
+
+
+_COLUMNS: dict[bool, RigidColumns | ElasticColumns] = {False: RigidColumns(), True: ElasticColumns()}
+
+
 @dataclass(frozen=True, repr=False)
 class BaseParameters:
     """pi_b = B pi with Y pi = Y_b pi_b for every motion, and as few pi_b as possible (Mayeda et al. 1990; equations.md, R14).
 
-    `robot` and `terms` say which regressor Y is meant, `standard` are its parameters pi. `columns` are the places of the
-    representatives, the columns of Y that make up Y_b, and `rows` are the rows of B, exact: places and coefficients, the
-    representative first. A base parameter is named after its representative, followed by an R (regrouped, as Khalil writes) if
-    other parameters are part of it. With `elastic`, Y is that of `elastic_regressor`, and `coupling` says whether
-    rotors act on links.
+    A base parameter is named after its representative, followed by an R (regrouped, as Khalil writes) if other parameters are
+    part of it.
+
+    Attributes:
+        robot: The robot of the regressor Y.
+        terms: The friction and drives of Y.
+        standard: Its parameters pi.
+        columns: The places of the representatives, the columns of Y that make up Y_b.
+        rows: The rows of B, exact: places and coefficients, the representative first.
+        elastic: Whether Y is that of `elastic_regressor`.
+        coupling: Whether rotors act on links.
     """
 
     robot: Robot
@@ -123,7 +183,7 @@ class BaseParameters:
         )
 
     def with_modulated(self, terms: Sequence[Term]) -> BaseParameters:
-        """Return these base parameters, and after them those of `terms` that change dry friction with load or speed.
+        """Return these base parameters, and after them the parameters of `terms` that change dry friction with load or speed.
 
         Such a term is a base parameter by itself, joint by joint: in no motion can other parameters reproduce its torque.
         """
@@ -132,7 +192,7 @@ class BaseParameters:
         columns, rows = (*self.columns, *alone), (*self.rows, *(((k, _ONE),) for k in alone))
         return dataclasses.replace(self, terms=(*self.terms, *terms), standard=standard, columns=columns, rows=rows)
 
-    @property
+    @cached_property
     def linear(self) -> BaseParameters:
         """The same without friction that depends on load or bends with speed, whose parameters come last."""
         terms = linear_terms(self.terms)
@@ -180,7 +240,8 @@ class BaseParameters:
     def project(self, pi: Parameters | ArrayLike) -> np.ndarray:
         """Return pi_b = B pi for standard parameters `pi` (..., p), as doubles (..., count).
 
-        `Parameters` may have any order; an array has that of `standard`.
+        Args:
+            pi: `Parameters` in any order, or an array in the order of `standard`.
 
         >>> import taupi as tp
         >>> arm = tp.load("elbow2r")
@@ -194,44 +255,59 @@ class BaseParameters:
         try:
             values = np.asarray(pi.values if isinstance(pi, Parameters) else pi)
         except ValueError:
-            raise TaupiError(Argument("pi"), f" is ragged, expected an array of shape (..., {p}).") from None
+            raise TaupiError("{pi} is ragged, expected an array of shape (..., {p}).", p=p) from None
         if values.dtype.kind not in "fiu" and values.dtype != object:
-            raise TaupiError(Argument("pi"), f" holds {values.dtype}, expected real numbers.")
+            raise TaupiError("{pi} holds {got}, expected real numbers.", got=values.dtype)
         if not values.ndim or values.shape[-1] != p:
             order = "ten per link" + (f", then {', '.join(t.name for t in self.terms)}" if self.terms else "")
-            message = f" has shape {values.shape}, expected (..., {p}): {order}, as in .standard."
-            raise TaupiError(Argument("pi"), message)
+            raise TaupiError(
+                "{pi} has shape {got}, expected (..., {p}): {order}, as in .standard.",
+                got=values.shape,
+                p=p,
+                order=order,
+            )
         try:
             return values.astype(float) @ self.projection.T
         except TypeError:
-            raise TaupiError(Argument("pi"), " holds symbols or texts, expected real numbers.") from None
+            raise TaupiError("{pi} holds symbols or texts, expected real numbers.") from None
 
     # Programs -----------------------------------------------------------------------------------------------------
 
     def regressor(self, base: str = POSE) -> Program:
-        """Return Y_b(q, qd, qdd), n x count, with tau = Y_b pi_b; its `.parameters` are the base parameters.
+        """Return Y_b(q, qd, qdd), n x count, with tau = Y_b pi_b.
 
-        With `elastic` it is Y_b(q, qd, qdd, theta, thetad, thetadd), over links and motors. `base` is "pose", the default, or
-        "imu", as in `taupi.regressor`.
+        Args:
+            base: How the motion of a floating base is given, "pose" (the default) or "imu", as in `taupi.regressor`.
+
+        Returns:
+            The program Y_b, whose `.parameters` are the base parameters; with `elastic` it is Y_b(q, qd, qdd, theta, thetad,
+            thetadd), over links and motors.
         """
-        if self.elastic:
-            from taupi.regressors.elastic import elastic_regressor
-
-            y = elastic_regressor(self.robot, terms=self.terms, coupling=self.coupling)
-            return self._representatives_of(y, "base_elastic_regressor")
-        return self._representatives_of(regressor(self.robot, terms=self.terms, base=base), "base_regressor")
+        own = (self.robot, self.terms, tuple(self.standard.names), self.columns, self.rows, self.elastic, self.coupling)
+        return _regressor(Keyed(own, self), base)  # the same base parameters have one program, with its machine code
 
     def slotine_li_regressor(self, base: str = POSE) -> Program:
         """Return Slotine and Li's regressor in base parameters, Y_rb(q, qd, qrd, qrdd): Y_rb pi_b = Y_r pi.
 
-        Columns that cancel in Y also cancel in M and g, and so in the Christoffel matrix C: the same B applies. `base` is as in
-        `regressor`.
+        Columns that cancel in Y also cancel in M and g, and so in the Christoffel matrix C: the same B applies.
+
+        Args:
+            base: How the motion of a floating base is given, "pose" (the default) or "imu".
+
+        Raises:
+            TaupiError: If these are base parameters of elastic joints.
         """
-        if self.elastic:
-            remedy = ("Use tp.base_parameters(robot) without ", Argument("elastic", True), ".")
-            raise TaupiError("slotine_li_regressor is for rigid joints.", remedy=remedy)
-        y_r = slotine_li_regressor(self.robot, terms=self.terms, base=base)
+        y_r = self._of_joints.slotine_li_regressor(self.robot, self.terms, base)
         return self._representatives_of(y_r, "base_slotine_li_regressor")
+
+    @property
+    def _of_joints(self) -> RigidColumns | ElasticColumns:
+        return _COLUMNS[self.elastic]
+
+    @property
+    def title(self) -> str:
+        """What the parameters are of besides links and their motors: "elastic joints", or nothing."""
+        return self._of_joints.title
 
     def _representatives_of(self, program: Program, name: str) -> Program:
         place = {parameter: k for k, parameter in enumerate(program.parameters.names)}
@@ -240,7 +316,7 @@ class BaseParameters:
 
     # To read ------------------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain data, ready for JSON; exact numbers are texts such as "3/8"."""
         rows = zip(self.expressions, self.parameters.exact, self.parameters.units, strict=True)
         known = dict(self.standard.symbols)
@@ -289,6 +365,13 @@ class BaseParameters:
         )
 
 
+@lru_cache(maxsize=32)
+def _regressor(keyed: Keyed[BaseParameters], base: str) -> Program:
+    own = keyed.value
+    y = own._of_joints.regressor(own.robot, own.terms, own.coupling, base)
+    return own._representatives_of(y, f"base_{own._of_joints.regressor_name}")
+
+
 def _shown(value: Scalar) -> str:
     return html.escape(str(value)) if is_symbolic(value) else f"{float(value):.6g}"
 
@@ -309,21 +392,29 @@ def base_parameters(
 ) -> BaseParameters:
     """Return the base parameters pi_b = B pi of `robot`: Y pi = Y_b B pi for every motion, with Y_b of full rank and B exact.
 
-    `terms` are those of the regressor Y; None, the default, means none. Representatives are the first independent columns of Y
-    in an order of preference (Mayeda et al. 1990; equations.md, R14). `order` is the name of a library's order ("taupi" is that
-    of pi), or names ("link3.m", "*.mx") that come first. None, the default, is "symoro": link by link, in each from inertias to
-    first moments to the mass, which regroups a link's parameters into those of the links before it (Gautier & Khalil 1990),
-    with coefficients that are polynomials of the lengths. `keep` names parameters that have to be representatives, by default
-    none; a pattern keeps those that can be kept. With `symbolic=True`, coefficients contain the description's symbols even if
-    these have values; the default is False.
-
-    With `elastic=True` (the default is False), Y is that of `elastic_regressor` over links and motors, `terms` and `coupling` are
-    as there, and the default order is grouped by kind, masses first ("zollo"; Zollo et al. 2014, eq. 39-41).
-
-    Friction that depends on load or bends with speed ("load", "curve") is a base parameter by itself, joint by joint, and comes
-    after all others.
-
+    Representatives are the first independent columns of Y in an order of preference (Mayeda et al. 1990; equations.md, R14).
     Nothing is rounded: columns are compared at random states modulo primes, and B is reconstructed as fractions and checked.
+
+    Args:
+        robot: The robot; its masses do not matter.
+        terms: Friction and drives of Y, as in `regressor`, or with `elastic` as in `elastic_regressor`; None, the default, means
+            none, or the motors' friction. Friction that depends on load or bends with speed ("load", "curve") is a base
+            parameter by itself, joint by joint, after all others.
+        order: The parameters that are preferred: the name of a library's order ("taupi" is that of pi), or names ("link3.m",
+            "*.mx") that come first. None, the default, is "symoro": link by link, in each from inertias to first moments to the
+            mass, which regroups a link's parameters into those of the links before it (Gautier & Khalil 1990), with coefficients
+            that are polynomials of the lengths; with `elastic`, it is "zollo", grouped by kind, masses first (Zollo et al. 2014,
+            eq. 39-41).
+        keep: Parameters that have to be representatives, none by default; a pattern keeps those that can be kept.
+        symbolic: Whether coefficients contain the description's symbols even if these have values, False by default.
+        elastic: Whether Y is that of `elastic_regressor`, over links and motors; False by default.
+        coupling: With `elastic`, whether rotors act on the links that carry them, True by default.
+
+    Returns:
+        The base parameters, with `count`, `names`, `expressions`, `classes`, B, `regressor()` and `project(pi)`.
+
+    Raises:
+        TaupiError: If a name is unknown, or a parameter of `keep` cannot be a representative.
 
     >>> import taupi as tp
     >>> base = tp.base_parameters(tp.load("elbow2r"))
@@ -336,23 +427,17 @@ def base_parameters(
     """
     for name, flag in (("symbolic", symbolic), ("elastic", elastic), ("coupling", coupling)):
         truth(name, flag)
-    if elastic:
-        from taupi.dynamics.drives import DOCUMENT, resolve_sides
-        from taupi.regressors.elastic import elastic_regressor
-
-        sides = resolve_sides(DOCUMENT if terms is None else terms)
-        chosen = (*sides.motor, *sides.spring[1:], *sides.link)
-        program = elastic_regressor(robot, terms=chosen, coupling=coupling)
-    else:
-        chosen = resolve_terms(terms or ())
-        if modulated := modulated_terms(chosen):
-            options = (order, keep, symbolic, elastic, coupling)
-            return base_parameters(robot, linear_terms(chosen), *options).with_modulated(modulated)
-        program = regressor(robot, terms=chosen, base=IMU if robot.floating else POSE)
+    joints = _COLUMNS[elastic]
+    chosen = joints.resolved(terms)
+    if modulated := joints.alone(chosen):
+        options = (order, keep, symbolic, elastic, coupling)
+        return base_parameters(robot, linear_terms(chosen), *options).with_modulated(modulated)
+    program = joints.regressor(robot, chosen, coupling, IMU if robot.floating else POSE)
     layout = program.parameters.layout
     kept, required = _kept(layout, keep)
-    default = ELASTIC_ORDER if elastic else DEFAULT_ORDER
-    preference = dict.fromkeys((*kept, *_preferred(layout, default if order is None else order), *range(len(layout))))
+    preference = dict.fromkeys(
+        (*kept, *_preferred(layout, joints.order if order is None else order), *range(len(layout)))
+    )
     named = tuple(c.name for c in program.constants if c.named) if symbolic else ()
     modular = Modular(program, named)
     chosen_columns = representatives(modular, tuple(preference))
@@ -397,8 +482,11 @@ def _preferred(layout: ParameterLayout, order: str | Sequence[str]) -> tuple[int
 def _names(argument: str, value: str | Sequence[str]) -> list[str]:
     names = [value] if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(n, str) for n in names):
-        message = f" is {shown(value)}, expected names of parameters such as ('link2.m', '*.mx')."
-        raise TaupiError(Argument(argument), message)
+        raise TaupiError(
+            "{argument} is {got!r}, expected names of parameters such as ('link2.m', '*.mx').",
+            argument=Argument(argument),
+            got=value,
+        )
     return list(names)
 
 
@@ -409,7 +497,13 @@ def _require(layout: ParameterLayout, places: tuple[int, ...], chosen: Represent
             continue
         name = layout.names[place]
         if place in chosen.others:
-            message = f": {name} depends on parameters that are kept before it."
-            raise TaupiError(Argument("keep"), message, remedy="Name it earlier, or keep fewer of them.")
-        message = f": {name} cannot be a base parameter, since no torque depends on it."
-        raise TaupiError(Argument("keep"), message, remedy="Leave it out.")
+            raise TaupiError(
+                "{keep}: {name} depends on parameters that are kept before it.",
+                remedy="Name it earlier, or keep fewer of them.",
+                name=name,
+            )
+        raise TaupiError(
+            "{keep}: {name} cannot be a base parameter, since no torque depends on it.",
+            remedy="Leave it out.",
+            name=name,
+        )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from taupi.dynamics.terms import kind_of
 from taupi.dynamics.types import Formula
 from taupi.model.scalars import Scalar, is_symbolic
 
@@ -23,7 +24,7 @@ def shown_number(x: Fraction) -> str:
     if x.denominator == 1 and len(str(x.numerator)) <= _DIGITS:
         return str(x.numerator)
     rest, places = x.denominator, 0
-    while rest % 10 == 0 or rest % 2 == 0 or rest % 5 == 0:
+    while rest % 2 == 0 or rest % 5 == 0:
         rest = rest // 10 if rest % 10 == 0 else rest // 2 if rest % 2 == 0 else rest // 5
         places += 1
     if rest == 1:
@@ -105,23 +106,11 @@ def latex_name(name: str) -> str:
     from taupi.latex_text import latex_text
 
     owner, _, kind = name.rpartition(".")
-    known = {
-        "viscous": "f_{v}",
-        "coulomb": "f_{c}",
-        "offset": r"\tau_{0}",
-        "rotor": "I_{a}",
-        "stribeck": "f_{s}",
-        "load": r"\mu",
-        "curve": "c",
-        "spring": "k",
-        "rotor_inertia": r"\Upsilon",
-        "stiffness": "K",
-        "damping": "D",
-        "link_viscous": "f_{v,l}",
-        "link_coulomb": "f_{c,l}",
-    }
+    known = kind_of(kind).symbol
+    if known and kind.startswith("link_"):
+        known = f"{known.removesuffix('}')},l}}" if known.endswith("}") else f"{known}_{{l}}"
     letter, below = latex_text(kind[:1]), latex_text(kind[1:])
-    symbol = known.get(kind) or (f"{letter}_{{{below}}}" if below else letter)
+    symbol = known or (f"{letter}_{{{below}}}" if below else letter)
     return rf"{symbol}^{{\mathrm{{{latex_text(owner)}}}}}"
 
 

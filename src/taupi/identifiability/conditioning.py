@@ -18,32 +18,42 @@ import numpy as np
 
 from taupi.checks import is_number
 from taupi.dynamics.types import ArrayLike
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.combination import Combination
-from taupi.identifiability.motion_facts import joint_facts, merged_sentence
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
 from taupi.model.scalars import exact
-from taupi.program.arguments import batch
+from taupi.program.ports import batch
 from taupi.program.program import Program
+from taupi.schema import finite_or_none
 from taupi.threads import small_algebra
 
 # Half the digits of a double: unit columns that are closer than this differ by less than the error of any filter or encoder.
 TOLERANCE = 1e-8
 # Shares of a unit column below this are left out of sentences, though not out of the projection.
 _WORTH_SAYING = 1e-6
+# Below this share of the log's largest speed or acceleration, a joint stands still or keeps its speed.
+_NEGLIGIBLE = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Conditioning:
     """How well a log determines the parameters x (p,) of W x, W being the regressor stacked over the log (equations.md, R15).
 
-    `program` is the regressor, `samples` the number of samples of the log, and `tolerance` that of the rank. `columns` are the
-    places of the parameters kept, and `B_log` (rank, p) merges the others into them: W = W[:, columns] B_log on this log, up to
-    `residual`. `norms` (p,) are the lengths of W's columns and `singular_values` those of W with columns of length one.
-    `condition` is the condition number of W as it is, `scaled_condition` with columns of length one, and `regrouped_condition`
-    of the columns kept, also of length one. `facts` say what the joints do not do, `weakest` names the parameters that are
-    least well determined.
+    Attributes:
+        program: The regressor.
+        samples: The number of samples of the log.
+        tolerance: The tolerance of the rank.
+        columns: The places of the parameters that are kept.
+        B_log: A matrix (rank, p) that merges the others into them: W = W[:, columns] B_log on this log, up to `residual`.
+        norms: The lengths (p,) of W's columns.
+        singular_values: The singular values of W with columns of length one.
+        condition: The condition number of W as it is.
+        scaled_condition: The condition number of W with columns of length one.
+        regrouped_condition: The condition number of the columns kept, of length one.
+        residual: How well B_log reproduces W, relative to columns of length one.
+        facts: What the joints do not do, in words.
+        weakest: The names of the parameters that are least well determined.
     """
 
     program: Program = field(repr=False)
@@ -143,14 +153,18 @@ class Conditioning:
         values = np.asarray(x.values if isinstance(x, Parameters) else x)
         p = len(self.names)
         if values.dtype.kind not in "fiu" or not values.ndim or values.shape[-1] != p:
-            message = f" has shape {values.shape} of {values.dtype}, expected (..., {p}) real numbers."
-            raise TaupiError(Argument("x"), message)
+            raise TaupiError(
+                "{x} has shape {got} of {dtype}, expected (..., {p}) real numbers.",
+                got=values.shape,
+                dtype=values.dtype,
+                p=p,
+            )
         return np.asarray(values @ self.B_log.T)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return everything as plain data, ready for JSON; an infinite condition is None."""
         finite = {
-            k: v if math.isfinite(v := getattr(self, k)) else None
+            k: finite_or_none(getattr(self, k))
             for k in ("condition", "scaled_condition", "regrouped_condition", "residual")
         }
         return {
@@ -174,6 +188,50 @@ class Conditioning:
         return "<ul>" + "".join(f"<li>{html.escape(s)}</li>" for s in self.sentences) + "</ul>"
 
 
+def joint_facts(names: Sequence[str], qd: np.ndarray, qdd: np.ndarray) -> tuple[str, ...]:
+    """Return, for each joint that does not move fully, what it does not do: `elbow never reverses`.
+
+    `names` are the joints, `qd` (samples, n) their velocities and `qdd` their accelerations.
+
+    >>> joint_facts(["elbow", "wrist"], np.array([[0.5, 0.0], [1.0, 0.0]]), np.array([[0.1, 0.0], [0.2, 0.0]]))
+    ('elbow never reverses', 'wrist does not move')
+    """
+    facts = []
+    fastest, hardest = np.abs(qd).max(initial=0.0), np.abs(qdd).max(initial=0.0)
+    for k, name in enumerate(names):
+        v, a = qd[:, k], qdd[:, k]
+        if np.abs(v).max() <= _NEGLIGIBLE * fastest and np.abs(a).max() <= _NEGLIGIBLE * hardest:
+            facts.append(f"{name} does not move")
+        elif np.ptp(v) <= _NEGLIGIBLE * fastest:
+            facts.append(f"{name} moves at one speed")
+        elif (v > 0).all() or (v < 0).all():
+            facts.append(f"{name} never reverses")
+        elif (v >= 0).all() or (v <= 0).all():
+            # In the matrix, sgn(qd) = 0 separates dry friction from an offset; in a real joint, which sticks, it does not.
+            still = int((v == 0).sum())
+            facts.append(f"{name} never reverses, but stands still in {still} samples: only these show its friction")
+    return tuple(facts)
+
+
+def merged_sentence(name: str, partners: Sequence[str], facts: Sequence[str]) -> str:
+    """Return a sentence that says with which parameters another one is merged, and the reason if the motion shows one.
+
+    `facts` are those that `joint_facts` returns for the motion.
+
+    >>> merged_sentence("joint3.offset", ["joint3.coulomb"], ["joint3 never reverses"])
+    'joint3 never reverses: its coulomb and offset are one.'
+    >>> merged_sentence("link2.m", ["link1.mx", "link1.Izz"], [])
+    'On this log link2.m cannot be distinguished from link1.mx, link1.Izz.'
+    """
+    owner, _, kind = name.rpartition(".")
+    reason = next((f for f in facts if f.startswith(f"{owner} ")), None)
+    own = [p.rpartition(".")[2] for p in partners if p.rpartition(".")[0] == owner]
+    if reason and len(own) == len(partners) == 1:
+        return f"{reason}: its {own[0]} and {kind} are one."
+    shown = ", ".join(partners[:6]) + (f" and {len(partners) - 6} more" if len(partners) > 6 else "")
+    return f"{reason + ': ' if reason else 'On this log '}{name} cannot be distinguished from {shown}."
+
+
 def _listed(names: Sequence[str], most: int = 12) -> str:
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
@@ -189,11 +247,24 @@ def conditioning(
 ) -> Conditioning:
     """Return what a log determines: rank, condition, and B_log with W = W[:, columns] B_log, W[:, columns] of full column rank.
 
-    W is `Y`, a regressor or base parameters, stacked over `q`, `qd`, `qdd` (..., n), in rad or m and s; with elastic joints also
-    over the `motors`' theta, thetad, thetadd. It is streamed into its triangular factor and never held in memory. With columns of
-    length one, a column is kept if its distance from the span of those kept before it exceeds `tolerance` (1e-8 by default), and
-    those kept have a condition below 1 / tolerance. This is Gautier's (1991) method with columns taken in order rather than by
-    the largest pivot, so that logs that excite the same motions lead to the same choice.
+    W is Y stacked over the samples; it is streamed into its triangular factor and never held in memory. This is Gautier's (1991)
+    method with columns taken in order rather than by the largest pivot, so that logs that excite the same motions lead to the
+    same choice.
+
+    Args:
+        Y: A regressor, or base parameters.
+        q: The positions (..., n), rad or m.
+        qd: The velocities (..., n), rad/s or m/s.
+        qdd: The accelerations (..., n), rad/s^2 or m/s^2.
+        *motors: With elastic joints, theta, thetad and thetadd of the motors.
+        tolerance: With columns of length one, a column is kept if its distance from the span of those kept before it exceeds
+            this, and those kept have a condition below 1 / tolerance; 1e-8 by default.
+
+    Returns:
+        The `Conditioning`, with `rank`, `columns`, `condition`, `B_log` and `sentences` that say what to change.
+
+    Raises:
+        TaupiError: If samples are missing or not finite.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.linspace(0, 1, 200)[:, None] * [1.0, 1.0]
@@ -207,16 +278,21 @@ def conditioning(
     """
     program = Y.regressor() if isinstance(Y, BaseParameters) else Y
     if not isinstance(program, Program) or program.parameters is None:
-        message = f" is {type(Y).__name__}, expected base parameters or a regressor: taupi.base_parameters(robot)."
-        raise TaupiError(Argument("Y"), message)
+        raise TaupiError(
+            "{Y} is {got}, expected base parameters or a regressor: taupi.base_parameters(robot).", got=type(Y).__name__
+        )
     if not is_number(tolerance) or not 1e-14 <= tolerance < 1:
-        raise TaupiError(Argument("tolerance"), f" is {shown(tolerance)}, expected a number between 1e-14 and 1.")
+        raise TaupiError("{tolerance} is {got!r}, expected a number between 1e-14 and 1.", got=tolerance)
     arrays, shape = batch(program.name, program.inputs, (q, qd, qdd, *motors), {})
     samples = int(np.prod(shape, dtype=int))
     for port, a in zip(program.inputs, arrays, strict=True):
         if not np.isfinite(a).all():
             first = int(np.flatnonzero(~np.isfinite(a).all(axis=1))[0])
-            raise TaupiError(Argument(port.name), f" is not finite at sample {first}: leave such samples out.")
+            raise TaupiError(
+                "{argument} is not finite at sample {first}: leave such samples out.",
+                argument=Argument(port.name),
+                first=first,
+            )
     if not samples:
         raise TaupiError("q, qd and qdd have no samples, expected at least one.")
     from taupi.program.accumulator import Accumulator
@@ -230,7 +306,7 @@ def conditioning(
 
 
 def _friction_motion(program: Program, inputs: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the velocity and acceleration at which the friction of each joint acts: in an elastic joint, those of the motor."""
+    """Return the velocity and acceleration at which the friction of each joint acts: in an elastic joint, the motor's."""
     ports = {p.name: k for k, p in enumerate(program.inputs)}
     v, a = np.array(inputs[1]), np.array(inputs[2])
     if "thetad" in ports:
@@ -281,6 +357,8 @@ def conditioning_of_factor(
 def _condition(matrix: np.ndarray) -> float:
     if not matrix.shape[1]:
         return 1.0
+    if not len(matrix):
+        return math.inf
     values = np.linalg.svd(matrix, compute_uv=False)
     # A smallest singular value below its own rounding is zero, whatever its digits.
     noise = max(matrix.shape) * np.finfo(float).eps * values[0]

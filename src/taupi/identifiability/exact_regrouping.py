@@ -24,18 +24,79 @@ Entries = dict[tuple[int, int], Any]
 _CHECKS = 2
 # No geometry of a file needs more: 4000 bits per number, a few numbers per product, two products per fraction.
 _MOST_PRIMES = 4096
+# Multiplications modulo a prime that take as long as to hand one number over to the library.
+_HANDED_OVER = 50
 # Residues held in memory at once, which take a hundred megabytes.
 _MOST_NUMBERS = 12_000_000
 
 
 @dataclass(frozen=True)
+class SmallSystem:
+    """Rows of Y from which the coefficients of a few `columns` in some `others` follow."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    others: np.ndarray
+
+    @property
+    def cost(self) -> int:
+        """The multiplications that it takes, with the handing over of each number counted as some more."""
+        r, m = len(self.columns), len(self.others)
+        return r * (r + m) * (r + _HANDED_OVER)
+
+    def solve(self, values: np.ndarray, prime: int) -> dict[tuple[int, int], int]:
+        """Return the entries of B, from the stacked rows of Y modulo a prime."""
+        from flint import nmod_mat
+
+        r, m, some = len(self.columns), len(self.others), values[self.rows]
+        left = nmod_mat(r, r, some[:, self.columns].ravel().tolist(), prime)
+        right = nmod_mat(r, m, some[:, self.others].ravel().tolist(), prime)
+        places = ((i, k) for i in self.columns.tolist() for k in self.others.tolist())
+        return dict(zip(places, map(int, left.solve(right).entries()), strict=True))
+
+
+@dataclass(frozen=True)
 class Representatives:
-    """The columns of Y that represent the others, and the stacked rows of some random states that show their independence."""
+    """The columns of Y that represent the others, and the stacked rows of some random states that show their independence.
+
+    The rows show it at the states of this `seed`. At others the sign of a velocity may be the same in all of them, so that dry
+    friction looks like an offset or a mass that moves along its joint.
+    """
 
     columns: tuple[int, ...]
     others: tuple[int, ...]
     rows: tuple[int, ...]
     states: int
+    seed: int
+
+    def values(self, modular: Modular, batch: tuple[int, ...], *symbols: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Return Y at the states of the rows, modulo the primes of a batch: (primes, symbol values, states, *shape).
+
+        `symbols` are values of the program's free symbols and angles, as `random_symbols` draws them.
+        """
+        return modular(batch, self.states, self.seed, *symbols)
+
+    def sparse(self, solution: Sequence[int], values: np.ndarray, prime: int) -> tuple[SmallSystem, ...]:
+        """Return the small systems that are left where B is zero modulo a first prime: most columns need few representatives.
+
+        An entry may be zero modulo this prime alone. That is as rare as any residue, and is noticed when the identity is checked.
+        """
+        nonzero = np.array(solution, dtype=np.int64).reshape(len(self.columns), len(self.others)) != 0
+        square = values[list(self.rows)]
+        members: dict[bytes, list[int]] = {}
+        for k in range(len(self.others)):
+            members.setdefault(nonzero[:, k].tobytes(), []).append(k)
+        systems = []
+        for pattern, places in members.items():
+            columns = np.array(self.columns)[np.frombuffer(pattern, dtype=bool)]
+            if not len(columns):
+                continue
+            acting = np.flatnonzero(square[:, columns].any(axis=1))
+            independent = pivots(np.ascontiguousarray(square[np.ix_(acting, columns)].T), prime)[0]
+            rows = np.array(self.rows)[acting[independent]]
+            systems.append(SmallSystem(rows, columns, np.array(self.others)[places]))
+        whole = SmallSystem(np.array(self.rows), np.array(self.columns), np.array(self.others))
+        return tuple(systems) if sum(s.cost for s in systems) < whole.cost else (whole,)
 
     def solve(self, values: np.ndarray, prime: int) -> list[int]:
         """Return the part of B for the other columns, row by row, from the stacked rows of Y modulo a prime."""
@@ -62,9 +123,28 @@ def representatives(modular: Modular, order: Sequence[int]) -> Representatives:
     states = states_for(modular.program)
     prime = next(usable_primes(modular))
     chosen = _representatives(modular, order, prime, states)
-    while len((more := _representatives(modular, order, prime, 2 * states)).columns) > len(chosen.columns):
-        chosen, states = more, 2 * states
+    while not _span_all(modular, chosen, prime, 2 * states):
+        states *= 2
+        chosen = _representatives(modular, order, prime, states)
     return chosen
+
+
+def _span_all(modular: Modular, chosen: Representatives, prime: int, states: int) -> bool:
+    """Return whether the columns express all others at as many other states, too: whether no rank is added there."""
+    from flint import nmod_mat
+
+    symbols = random_symbols(modular, 1, chosen.seed)
+    values = modular((prime,), states, states, *symbols).reshape(-1, modular.program.outputs[0].shape[-1])
+    r, m, acting = len(chosen.columns), len(chosen.others), {*chosen.columns, *chosen.others}
+    if not acting.issuperset(np.flatnonzero(values.any(axis=0)).tolist()):
+        return False
+    if not m:
+        return True
+    own = chosen.values(modular, (prime,), *symbols)
+    b = nmod_mat(r, m, chosen.solve(own.reshape(-1, own.shape[-1]), prime), prime)
+    left = nmod_mat(len(values), r, values[:, chosen.columns].ravel().tolist(), prime)
+    right = nmod_mat(len(values), m, values[:, chosen.others].ravel().tolist(), prime)
+    return bool(left * b == right)
 
 
 def _representatives(modular: Modular, order: Sequence[int], prime: int, states: int) -> Representatives:
@@ -76,47 +156,63 @@ def _representatives(modular: Modular, order: Sequence[int], prime: int, states:
     others = sorted(acting - set(columns.tolist()))
     height = len(values) // states
     used = rows[-1] // height + 1 if rows else 1
-    return Representatives(tuple(int(k) for k in columns), tuple(others), tuple(rows), used)
+    return Representatives(tuple(int(k) for k in columns), tuple(others), tuple(rows), used, seed=states)
 
 
 def regroup(modular: Modular, chosen: Representatives) -> Entries:
     """Return the entries of B as fractions, for a program whose symbols all have values."""
     if not chosen.others or not chosen.columns:
         return {}
-    table, supply, seed = ResidueTable(), usable_primes(modular), 0
+    table, supply, systems = ResidueTable(), usable_primes(modular), list[SmallSystem]()
     at_once = max(1, _MOST_NUMBERS // (chosen.states * modular.program.outputs[0].size))
     for count in _growing_counts():
         for done in range(0, count, at_once):
             batch = tuple(next(supply) for _ in range(min(at_once, count - done)))
-            _add_primes(table, chosen, batch, modular(batch, chosen.states, seed)[:, 0])
+            _add_primes(table, chosen, batch, chosen.values(modular, batch)[:, 0], systems)
         fractions = table.fractions()
         if fractions is not None:
             entries: Any = {key: value for key, value in fractions.items() if value}
             if holds(modular, chosen, entries, supply, _fraction_residue):
                 return entries
-    raise TaupiError(f"{modular.program.name}: B has fractions of more than {31 * _MOST_PRIMES} bits.")
+            if systems:  # what vanishes modulo the first prime may not vanish otherwise: the next prime decides anew
+                table = ResidueTable()
+                systems.clear()
+    raise TaupiError(
+        "{program}: B has fractions of more than {most_primes} bits.",
+        program=modular.program.name,
+        most_primes=31 * _MOST_PRIMES,
+    )
 
 
 def _fraction_residue(value: Fraction, prime: int, symbols: Mapping[str, int]) -> int:
     return residue(value, prime)
 
 
-def _add_primes(table: ResidueTable, chosen: Representatives, batch: tuple[int, ...], values: np.ndarray) -> None:
+def _add_primes(
+    table: ResidueTable,
+    chosen: Representatives,
+    batch: tuple[int, ...],
+    values: np.ndarray,
+    systems: list[SmallSystem],
+) -> None:
+    """Add residues of B to a table; `systems` are found from the first prime, and serve all others."""
     for prime, stacked in zip(batch, values.reshape(len(batch), -1, values.shape[-1]), strict=True):
         try:
-            solution = chosen.solve(stacked, prime)
-        except ZeroDivisionError:  # the prime divides the determinant, which is as rare as any other particular residue
+            if not systems:
+                systems += chosen.sparse(chosen.solve(stacked, prime), stacked, prime)
+            residues = [system.solve(stacked, prime) for system in systems]
+        except ZeroDivisionError:  # the prime divides a determinant, which is as rare as any other particular residue
             continue
-        table.add(prime, {key: v for key, v in zip(chosen.places(), solution, strict=True) if v})
+        table.add(prime, {key: v for part in residues for key, v in part.items() if v})
 
 
 def _growing_counts() -> Iterator[int]:
-    """Yield how many further primes to take: half as many again each time."""
+    """Yield how many further primes to take: as many as before, each time."""
     total, count = 0, 3
     while total < _MOST_PRIMES:
         yield count
         total += count
-        count = max(3, total // 2)
+        count = max(3, total)
 
 
 def holds(

@@ -35,6 +35,7 @@ class ResidueTable:
     def __init__(self) -> None:
         self.modulus = 1
         self.residues: dict[Hashable, int] = {}
+        self._hard: list[Hashable] = []  # the number that was not a fraction last time
 
     def add(self, prime: int, residues: Mapping[Hashable, int]) -> None:
         """Add the residues of the numbers modulo a further prime."""
@@ -50,14 +51,12 @@ class ResidueTable:
         for key, residue in self._hardest_first():
             value = reconstruct(residue, self.modulus)
             if value is None:
-                self._hard = key
+                self._hard = [key]
                 return None
             values[key] = value
         return {key: values[key] for key in self.residues}
 
     def _hardest_first(self) -> Iterable[tuple[Hashable, int]]:
         """Yield first the number that was not a fraction last time: most often it still is not."""
-        hard = getattr(self, "_hard", None)
-        if hard is not None:
-            yield hard, self.residues[hard]
-        yield from ((key, value) for key, value in self.residues.items() if key != hard)
+        yield from ((key, self.residues[key]) for key in self._hard)
+        yield from ((key, value) for key, value in self.residues.items() if key not in self._hard)

@@ -111,7 +111,7 @@ class _Interpolation:
         return {name: rng.integers(1, 2**30, count) for name in names}
 
     def _solved(self, prime: int, symbols: Residues, angles: Residues) -> list[list[int]]:
-        values = self.modular((prime,), self.chosen.states, 0, symbols, angles)[0]
+        values = self.chosen.values(self.modular, (prime,), symbols, angles)[0]
         return [self.chosen.solve(v.reshape(-1, v.shape[-1]), prime) for v in values]
 
     def at(self, prime: int, symbols: Residues, angles: Residues) -> list[list[int]]:
@@ -149,7 +149,11 @@ class _Interpolation:
             if all(up.degree() + down.degree() + _SPARE <= n for up, down in quotients):
                 return quotients
             n *= 2
-        raise TaupiError(f"B has powers beyond {_LONGEST_LINE // 2} of {', '.join(moved)}: bind some symbols first.")
+        raise TaupiError(
+            "B has powers beyond {longest_line} of {moved:,}: bind some symbols first.",
+            longest_line=_LONGEST_LINE // 2,
+            moved=moved,
+        )
 
     def ansatz(self) -> list[Ansatz]:
         """Return the possible monomials of each entry, from its degree in each symbol and in all of them together."""
@@ -170,7 +174,9 @@ class _Interpolation:
             if result[-1].unknowns > _MOST_UNKNOWNS:
                 names = ", ".join(dict.fromkeys((*self.plain, *self.angles)))
                 raise TaupiError(
-                    f"An entry of B may have {result[-1].unknowns} monomials of {names}: bind some of these symbols first."
+                    "An entry of B may have {unknowns} monomials of {names}: bind some of these symbols first.",
+                    unknowns=result[-1].unknowns,
+                    names=names,
                 )
         return result
 
@@ -183,14 +189,14 @@ class _Interpolation:
             result += _circle(int(angles[a][k]), prime)
         return result
 
-    def coefficients(self, prime: int, shapes: Sequence[Ansatz]) -> dict[Any, int]:
+    def coefficients(self, prime: int, shapes: Sequence[Ansatz]) -> dict[object, int]:
         """Return the coefficients of every entry modulo a prime, scaled so that the denominator's first one is one."""
         count = max(s.unknowns for s in shapes) + _SPARE
         rng = np.random.default_rng([13, prime])
         symbols, angles = self._drawn(rng, self.plain, count), self._drawn(rng, self.angles, count)
         values = self.at(prime, symbols, angles)
         powers = [self.powers(symbols, angles, prime, k) for k in range(count)]
-        result: dict[Any, int] = {}
+        result: dict[object, int] = {}
         for shape in dict.fromkeys(shapes):
             same = [e for e, s in enumerate(shapes) if s == shape]
             up = [[_monomial_value(m, p, prime) for m in shape.above] for p in powers]
@@ -288,8 +294,11 @@ def symbolic_regroup(modular: Modular, chosen: Representatives) -> Entries:
         entries = _entries(fractions, interpolation)
         if holds(modular, chosen, entries, interpolation.supply, residue_of):
             return {key: entry.scalar(interpolation.variables) for key, entry in entries.items()}
-    message = f"{modular.program.name}: B could not be written in its symbols."
-    raise TaupiError(message, remedy="Bind some of them first.")
+    raise TaupiError(
+        "{program}: B could not be written in its symbols.",
+        remedy="Bind some of them first.",
+        program=modular.program.name,
+    )
 
 
 def _entries(

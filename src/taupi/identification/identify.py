@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from taupi.dynamics.terms import TermsLike
-from taupi.errors import Argument, TaupiError, warn
+from taupi.errors import warn
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.build import build
-from taupi.identification.estimators import Estimator, EstimatorLike, LogEstimator, resolve_estimator, with_knowledge
+from taupi.identification.equations.kinds import equations_of_logs
+from taupi.identification.estimators import (
+    AnyFit,
+    EstimatorLike,
+    Fitted,
+    LogEstimator,
+    own_estimator,
+    resolve_estimator,
+    triangle_estimator,
+    with_knowledge,
+)
+from taupi.identification.estimators.consistent import problem_of_logs
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.verdict import Level
-from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.preparation import FitOptions, Preparation
 from taupi.model.robot import Robot
-from taupi.settings import takes
-from taupi.signals.reading import Streaming
+from taupi.settings import settle
+from taupi.signals.reading import Reading, Streaming
 from taupi.threads import small_algebra
 
 if TYPE_CHECKING:
-    from taupi.identification.physical.bounds import BoundsLike
+    from typing_extensions import Unpack
+
+    from taupi.identification.physical.link_bounds import BoundsLike
     from taupi.identification.results.validation import Validation
 
-# Estimators that start from the triangles of all rows; the others pass over logs again, or simulate them.
-TRIANGLE_ESTIMATORS = ("consistent", "wls", "ols", "ridge", "entropic", "feasible")
 
-
-@takes(reading=Streaming, preparation=Preparation)
 def identify(
     robot: Robot,
     logs: LogsLike,
@@ -47,54 +53,77 @@ def identify(
     seed: int = 0,
     contact: str | None = None,
     feet: str = "point",
-    client: Any = None,
+    client: object = None,
     resume: str | os.PathLike[str] | None = None,
     skip_bad: bool = False,
-    reading: Streaming,
-    preparation: Preparation,
-) -> Fit:
-    """Return the base parameters pi_b of a `robot`, estimated from `logs`: tau = Y_b(q, qd, qdd) pi_b + noise.
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+    **options: Unpack[FitOptions],
+) -> AnyFit:
+    """Return the base parameters pi_b of a robot, estimated from logs: tau = Y_b(q, qd, qdd) pi_b + noise.
 
-    `logs` is a Log, a path, or a list of both; they are fitted together, each joint of each log with its own noise. `estimator`
-    is a name ("consistent" by default, "wls", ...), or an object such as `taupi.estimators.Feasible(total_mass=(20, 30))`.
-    `terms` are the columns of each joint besides those of its link: rotor inertia, an offset and friction by default, which may
-    grow with the load of the gear and bend with speed. `base` are the base parameters for these terms, if you have them already;
-    by default they are computed. `prior` are standard parameters (p,), or a robot, used where the logs leave parameters
-    undetermined; by default those of the description. With a `prior_weight`, the parameters nearest to the prior are taken whose
-    sum of squares is at most 1 + `prior_weight` times the least (for "ridge" it is the weight). `bounds` on links are a mapping,
-    such as {"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}, or the path of a TOML file that holds the same; a link has a
-    "mass" (lower, upper), kg, a "centre" of mass within (lower corner, upper corner), m, and a "box" (corners), an "ellipsoid"
-    (centre, radii) or a "hull" (points) around its body, m, in the frame of the link; "*" stands for every link. There are none
-    by default. `workers` is the number of files processed at once, by default the number of cores. Large files are streamed in
-    blocks. None of this changes the result: what cannot be done block by block is refused. `seed` (0) is for everything random,
-    such as which eight of many logs settings are chosen from, and is kept in the fit's record.
-
-    A path may be a pattern (runs/*.csv), or an address (s3://bucket/run-*.parquet; extra `remote`), with credentials from the
-    environment. With a `client`, a `dask.distributed.Client` or the address of a scheduler (extra `cluster`), the workers of a
-    cluster read and compress the logs, which they must be able to open; by default, this process does. On machines of one kind,
-    no bit of the estimate depends on it. `resume` is a folder in which the pieces of finished logs are kept, so that the same
-    call continues after an interruption; none by default. With `skip_bad` (False), logs that cannot be used are left out, and
-    the notes of the fit name them.
-
-    `fit.verdict` says whether the fit is "good", "doubtful" or "wrong", and why, with the likely cause; if it is not good, there
-    is also a warning.
+    All logs are fitted together, each joint of each log with its own noise. `fit.verdict` says whether the fit is "good",
+    "doubtful" or "wrong", and why, with the likely cause; if it is not good, there is also a warning.
 
     A robot with elastic joints is identified from both sides of its springs, (0, u) = Y_b(q, qd, qdd, theta, thetad, thetadd)
     pi_b, from logs with q of the links, theta of the motors on the joint side of the gears, and tau = u, conjugate to theta
     (Zollo et al. 2014). The cutoff is then the one for which the parameters are most certain; it, and whether torques are held
-    from sample to sample, are found from the first log. The delay of the encoders is found from all logs. If springs bend little
-    beyond what their encoders resolve, the deflection is fitted as a measurement, with an offset of the encoders per log;
-    `fit.springs` says what was found. `elastic=False` takes the joints as rigid; by default the description decides. If only
-    the motors of elastic joints were measured, use `estimator="output_error"`.
+    from sample to sample, are found from the first log, the delay of the encoders from all logs. If springs bend little beyond
+    what their encoders resolve, the deflection is fitted as a measurement, with an offset of the encoders per log; `fit.springs`
+    says what was found. If only the motors of elastic joints were measured, use `estimator="output_error"`.
 
     A floating robot is identified from logs of its joints, `log.base`, `log.wrench` and `log.contact`: six rows of its base and
-    one per joint. `contact` says what is done about contact forces. With "measured" their wrenches are part of the equations,
-    with "base" only the six rows of the base are used, which need no torque of the joints, and with "projected" unknown forces
-    at the frames in contact are taken out of the equations. None, the default, takes what the log has. `feet` says whether frames
-    in contact that are projected touch at a "point" (the default), which transmits only forces, or are "flat". The term
-    "wrench_offset" is for force sensors that drift: a constant offset of each, in each log, is taken out. Forces of closed
-    loops are taken out in the same way, for fixed robots too; a log of such a robot may contain only its motors, and the other
-    joints follow by closing the loops.
+    one per joint. The term "wrench_offset" is for force sensors that drift: a constant offset of each, in each log, is taken
+    out. Forces of closed loops are taken out like unknown contact forces, for fixed robots too; a log of such a robot may
+    contain only its motors, and the other joints follow by closing the loops.
+
+    Logs of commands and encoders without torque, which state how the joints were driven (`taupi.Drive`, a [drive] table of the
+    column mapping), are simulated in closed loop: the result is a `taupi.CommandFit`. Its terms are "rotor", "viscous",
+    "coulomb", "offset", "position", "load", "stribeck", "masses" and "encoder"; by default those are taken that help to predict
+    parts of the logs which were left out.
+
+    Args:
+        robot: The robot, as `taupi.load` returns it.
+        logs: A Log, a path, or a list of both. A path may be a pattern (runs/*.csv), or an address (s3://bucket/run-*.parquet;
+            extra `remote`), with credentials from the environment. Large files are streamed in blocks, which does not change the
+            result: what cannot be done block by block is refused.
+        estimator: A name, "consistent" by default, or an object such as `taupi.estimators.Feasible(total_mass=(20, 30))`.
+        terms: The columns of each joint besides those of its link, as objects or names; by default rotor inertia, an offset and
+            friction, which may grow with the load of the gear and bend with speed.
+        elastic: Whether joints have springs; None, the default, lets the description decide, and False takes them as rigid.
+        base: The base parameters for these terms, if they are known already; computed by default.
+        prior: Standard parameters (p,), kg, kg m, kg m^2, or a robot, used where the logs leave parameters undetermined; those
+            of the description by default.
+        prior_weight: Of the parameters whose sum of squares is at most 1 + `prior_weight` times the least, those nearest to the
+            prior are taken; for "ridge" it is the weight. The estimator's own by default.
+        bounds: Bounds on links, {"forearm": {"mass": (3, 5)}, "total_mass": (20, 30)}, or the path of a TOML file that holds the
+            same; none by default. A link has a "mass" (lower, upper), kg, a "centre" of mass within (lower corner, upper
+            corner), m, and a "box" (corners), an "ellipsoid" (centre, radii) or a "hull" (points) around its body, m, in the
+            frame of the link; "*" stands for every link.
+        workers: How many files are processed at once, by default the number of cores. It does not change the result.
+        seed: For everything random, such as which eight of many logs settings are chosen from; 0 by default, kept in the fit's
+            record.
+        contact: What is done about contact forces of a floating robot. "measured": their wrenches are part of the equations;
+            "base": only the six rows of the base are used, which need no torque of the joints; "projected": unknown forces at the
+            frames in contact are taken out of the equations. None, the default, takes what the log has.
+        feet: Whether frames in contact that are projected touch at a "point", the default, which transmits only forces, or are
+            "flat".
+        client: A `dask.distributed.Client`, or the address of a scheduler (extra `cluster`): its workers read and compress the
+            logs, which they must be able to open. By default this process does. On machines of one kind, no bit of the estimate
+            depends on it.
+        resume: A folder in which the pieces of logs that a `client` has finished are kept, so that the same call continues after
+            an interruption; none by default.
+        skip_bad: Whether logs that cannot be used are left out and named in the notes of the fit; False by default.
+        reading: How files are read, a `taupi.Streaming`.
+        preparation: How logs become rows, a `taupi.Preparation`: filters, slow samples, delays.
+        options: The fields of `reading` and `preparation` as keywords, such as `cutoff_hz=10`.
+
+    Returns:
+        The fit: estimates, standard errors, verdict, notes and record; a `CommandFit` of logs without torque.
+
+    Raises:
+        TaupiError: If a log cannot be used, or if the arguments contradict each other or the robot.
+        NotIdentifiedError: If the logs do not determine what was asked for.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -106,15 +135,30 @@ def identify(
     >>> bool(np.abs(fit.values - fit.basis.project(arm.parameters)).max() < 0.01)
     True
     """
-    settings = (elastic, base, prior, workers, seed, reading, preparation, contact, feet, client, resume, skip_bad)
-    inputs = FitInputs(robot, log_list(logs), terms, *settings)
+    read, prepared = settle(identify, options, (Streaming, reading), (Preparation, preparation))
+    inputs = FitInputs(
+        robot,
+        log_list(logs),
+        terms,
+        elastic=elastic,
+        base=base,
+        prior=prior,
+        workers=workers,
+        seed=seed,
+        reading=read,
+        preparation=prepared,
+        contact=contact,
+        feet=feet,
+        client=client,
+        resume=resume,
+        skip_bad=skip_bad,
+    )
     fit = fit_inputs(inputs, with_knowledge(estimator, bounds, prior_weight))[0]
     if fit.verdict.level is not Level.GOOD:
-        warn(f"The fit is {fit.verdict.level}. {' '.join(fit.verdict.reasons)}")
+        warn("The fit is {level}. {reasons}", level=fit.verdict.level, reasons=" ".join(fit.verdict.reasons))
     return fit
 
 
-@takes(reading=Streaming, preparation=Preparation)
 @small_algebra
 def build_problem(
     robot: Robot,
@@ -126,12 +170,27 @@ def build_problem(
     prior: PriorLike = None,
     workers: int | None = None,
     seed: int = 0,
-    reading: Streaming,
-    preparation: Preparation,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+    **options: Unpack[FitOptions],
 ) -> Problem:
     """Return the problem that `taupi.identify` solves, its logs prepared and compressed: a second estimator then costs little.
 
-    `robot`, `logs`, `terms`, `elastic`, `base`, `prior`, `workers` and `seed` are as in `taupi.identify`.
+    Args:
+        robot: The robot.
+        logs: A Log, a path, or a list of both.
+        terms: The joint terms, as in `taupi.identify`.
+        elastic: Whether joints have springs; None, the default, lets the description decide.
+        base: The base parameters for these terms; computed by default.
+        prior: Standard parameters (p,), or a robot, for what the logs leave open; those of the description by default.
+        workers: How many files are processed at once; by default the number of cores.
+        seed: For everything random; 0 by default.
+        reading: How files are read, a `taupi.Streaming`.
+        preparation: How logs become rows, a `taupi.Preparation`.
+        options: The fields of `reading` and `preparation` as keywords.
+
+    Returns:
+        The problem, which every estimator with a method `fit` takes.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -142,76 +201,68 @@ def build_problem(
     (8, 2)
     >>> fits = [e.fit(problem) for e in (tp.estimators.OrdinaryLeastSquares(), tp.estimators.WeightedLeastSquares())]
     """
-    inputs = FitInputs(robot, log_list(logs), terms, elastic, base, prior, workers, seed, reading, preparation)
-    if not (robot.floating or robot.loops):
-        return build(inputs, first_values)
-    from taupi.identification.floating.build import build_floating
-
-    return build_floating(inputs)
-
-
-def _warn_of_springs(fit: Fit) -> None:
-    """Warn about springs that the logs do not determine."""
-    if fit.fits_deflection:
-        for spring in fit.springs:
-            if not spring.determined:
-                warn(f"The spring of {spring.joint} is not determined: {spring.reason}.")
-
-
-def _floating_estimator(robot: Robot, estimator: Any) -> Estimator:
-    """Return the estimator; refuse what is not for robots that float or have closed loops."""
-    if robot.multiple_joints and not robot.floating:
-        raise TaupiError(f"{robot.name} has ball joints, which logs have no signals for: lock them.")
-    if isinstance(estimator, LogEstimator) or estimator.name not in TRIANGLE_ESTIMATORS:
-        known, kind = ", ".join(TRIANGLE_ESTIMATORS), "a floating robot" if robot.floating else "closed loops"
-        raise TaupiError(Argument("estimator"), f" is {estimator.name!r}, expected one of {known} for {kind}.")
-    chosen: Estimator = estimator
-    return chosen
-
-
-def first_values(problem: Problem) -> np.ndarray:
-    """Return the base parameters (b,) of a first fit, which gives the load for friction that depends on it."""
-    from taupi.identification.estimators.consistent import consistent_values
-
-    return consistent_values(problem)
-
-
-def _validations(fit: Fit, inputs: FitInputs) -> tuple[Validation, ...]:
-    """Return how well a fit predicts the logs that it was made from, each read again."""
-    from taupi.identification.results.validation import validate_log
-
-    return tuple(validate_log(fit, log, inputs.reading, {}) for log in inputs.logs)
+    settings, prepared = settle(build_problem, options, (Streaming, reading), (Preparation, preparation))
+    inputs = FitInputs(
+        robot,
+        log_list(logs),
+        terms,
+        elastic=elastic,
+        base=base,
+        prior=prior,
+        workers=workers,
+        seed=seed,
+        reading=settings,
+        preparation=prepared,
+    )
+    return problem_of_logs(inputs)
 
 
 @small_algebra
-def fit_inputs(
-    inputs: FitInputs, estimator: EstimatorLike, validated: bool = False
-) -> tuple[Fit, tuple[Validation, ...]]:
+def fit_inputs(inputs: FitInputs, estimator: EstimatorLike, validated: bool = False) -> Fitted:
     """Return the fit of an estimator, and, if `validated`, the comparison of its torque with that of the fitted logs.
 
     The logs are those already in memory: none is read or prepared again. Logs that were streamed are left out.
     """
-    resolved = resolve_estimator(estimator)
-    if inputs.robot.multiple_joints or inputs.robot.loops:
-        from taupi.identification.floating.build import build_floating
-
-        floating = _floating_estimator(inputs.robot, resolved)
-        fit = floating.fit(build_floating(inputs))  # its verdict rests on the fit alone
-        return fit, _validations(fit, inputs) if validated else ()
+    equations, resolved = equations_of_logs(inputs), resolve_estimator(estimator)
+    if equations.own_estimator is not None:
+        return own_estimator(equations.own_estimator, resolved, equations.kind).fit_logs(inputs, validated)
+    if not equations.rows_can_be_repeated:
+        resolved = triangle_estimator(resolved, f"for {equations.kind}")
     if isinstance(resolved, LogEstimator):
-        fit, validations = resolved.fit_logs(inputs, validated)
-        _warn_of_springs(fit)
-        return fit, validations
-    problem = build(inputs, first_values)
-    fit = resolved.fit(problem)
+        fitted = resolved.fit_logs(inputs, validated)
+    else:
+        problem = problem_of_logs(inputs)
+        fit = _judged(resolved.fit(problem), problem)
+        fitted = fit, _validations(fit, problem, inputs) if validated else ()
+    if isinstance(fitted[0], Fit):
+        _warn_of_springs(fitted[0])
+    return fitted
+
+
+def _judged(fit: Fit, problem: Problem) -> Fit:
+    """Return a fit with its verdict, and with what the description could do for it."""
     from taupi.identification.results.description_errors import entropic_offer
     from taupi.identification.verdict.judge import judge
 
+    if (
+        not problem.recordings
+    ):  # nothing can be tried on rows that are not made again: the verdict rests on the fit alone
+        return fit
     offer = entropic_offer(problem, fit)
-    fit = replace(fit, judged=judge(fit, problem), notes=fit.notes if offer is None else (*fit.notes, offer))
-    _warn_of_springs(fit)
-    if not validated:
-        return fit, ()
-    from taupi.identification.results.validation import validate_recording
+    return replace(fit, judged=judge(fit, problem), notes=fit.notes if offer is None else (*fit.notes, offer))
 
-    return fit, tuple(validate_recording(fit, r) for r in problem.in_memory)
+
+def _validations(fit: Fit, problem: Problem, inputs: FitInputs) -> tuple[Validation, ...]:
+    """Return how well a fit predicts the logs that it was made from, those of them that are in memory."""
+    from taupi.identification.results.validation import validate_log, validate_recordings
+
+    if not problem.recordings:
+        return tuple(validate_log(fit, log, inputs.reading, {}) for log in problem.logs)
+    return tuple(validate_recordings(fit, [recording]) for recording in problem.in_memory)
+
+
+def _warn_of_springs(fit: Fit) -> None:
+    """Warn about springs that the logs do not determine."""
+    for spring in fit.springs if fit.fits_deflection else ():
+        if not spring.determined:
+            warn("The spring of {joint} is not determined: {reason}.", joint=spring.joint, reason=spring.reason)

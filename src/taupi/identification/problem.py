@@ -7,30 +7,31 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from taupi.dynamics.terms import Load, Term
-from taupi.errors import Argument, TaupiError
+from taupi.dynamics.terms import Load, Term, kind_of
+from taupi.errors import TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import Conditioning
 from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
 from taupi.identification.inputs import PriorLike
-from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import JointFactor, stack_factors, triangle
-from taupi.identification.rows.on_demand import OnDemand
 from taupi.identification.rows.passes import SkippedLog
-from taupi.identification.rows.preparation import Preparation
-from taupi.identification.rows.recording import LogRecord, Recording
+from taupi.identification.rows.preparation import ChosenCutoffs, Preparation
+from taupi.identification.rows.recording import LogRecord, OnDemand, Recording
 from taupi.identification.rows.row_maker import RowMaker, Rows
 from taupi.identification.solve import WEAK, Solution, Weights, solve
+from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.program.program import Program
 from taupi.signals.read import LogLike
 
 if TYPE_CHECKING:
+    from taupi.identification.folds.relative_gains import RelativeGains
     from taupi.identification.springs.estimate import SpringAnalysis
 
 # If a log cannot separate friction from an offset, friction is more likely by this factor: every joint has it.
-_UNLIKELY = {"offset": 10.0, "link_offset": 10.0}
+_UNLIKELY = 10.0
 # If shrinkage rows contribute more than this share of what is known about a parameter, it is a guess.
 _GUESSED = 0.5
 
@@ -63,6 +64,7 @@ class Problem:
         springs: What the logs show about the springs of an elastic robot; None for rigid ones, and for logs that came prepared.
         cutoffs: The cutoffs chosen for all logs together; None if they were set, or if the logs came prepared.
         skipped: Logs that were left out, since they cannot be used.
+        gains: What the logs show about the gains of joints relative to each other; None if it was not asked.
         machines: The kinds of machines that read the logs; empty if it was this one alone.
         contact: How contact forces of a floating robot are treated, by the names of settings; None for other robots.
     """
@@ -89,6 +91,7 @@ class Problem:
     logs: tuple[LogLike, ...] = ()
     contact: Mapping[str, Any] | None = None
     machines: tuple[str, ...] = ()
+    gains: RelativeGains | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -169,7 +172,7 @@ class Problem:
 
 def prior_metric(base: BaseParameters) -> np.ndarray:
     """Return how strongly each base parameter is pulled to the prior (b,) if logs leave it open: offsets more than friction."""
-    return np.array([_UNLIKELY.get(e.kind.removesuffix("R"), 1.0) for e in base.parameters.layout.entries])
+    return np.array([_UNLIKELY if kind_of(e.kind).constant else 1.0 for e in base.parameters.layout.entries])
 
 
 def _typical_weight(factors: Sequence[JointFactor], joint: int, weights: Weights | None) -> float:
@@ -181,6 +184,12 @@ def _typical_weight(factors: Sequence[JointFactor], joint: int, weights: Weights
     return float(np.sqrt(sum(rows for rows, w in parts if w) / noise)) if noise else 0.0
 
 
+def prior_values(prior: Robot | Parameters | ArrayLike) -> np.ndarray:
+    """Return the numbers of a prior: those of a robot's description, of parameters, or as they are."""
+    named = prior.parameters if isinstance(prior, Robot) else prior
+    return np.asarray(named.values if isinstance(named, Parameters) else named, dtype=float)
+
+
 def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:
     """Return the prior (p,): of the description if None, of another robot, or numbers, with or without those of terms.
 
@@ -189,15 +198,15 @@ def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:
     own = base.standard.values
     if prior is None:
         return own
-    if isinstance(prior, Robot):
-        prior = prior.parameters.values
-    values = np.asarray(getattr(prior, "values", prior), dtype=float)
+    values = prior_values(prior)
     links = len(base.robot.parameters)
     if values.shape in ((links,), (len(base.linear.standard),)):
         values = np.concatenate([values, own[len(values) :]])
     if values.shape != own.shape or not np.isfinite(values).all():
         raise TaupiError(
-            Argument("prior"),
-            f" has shape {values.shape}, expected ({len(own)},) or ({links},) finite numbers, as in .standard.",
+            "{prior} has shape {got}, expected ({expected},) or ({links},) finite numbers, as in .standard.",
+            got=values.shape,
+            expected=len(own),
+            links=links,
         )
     return values

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.checks import is_number
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.threads import small_algebra
 
 # Combinations of unit columns that are shorter than this share of the longest are taken from the prior: a log in which only a few
@@ -33,8 +33,7 @@ def check_weak(weak: float) -> None:
     """Refuse a `weak` that is not a share from 0 to below 1."""
     if not is_number(weak) or not 0 <= weak < 1:
         raise TaupiError(
-            Argument("weak"),
-            f" is {shown(weak)}, expected a share from 0, which takes nothing from the prior, to below 1.",
+            "{weak} is {got!r}, expected a share from 0, which takes nothing from the prior, to below 1.", got=weak
         )
 
 
@@ -51,6 +50,11 @@ def solve(r: np.ndarray, prior: np.ndarray, metric: np.ndarray | None = None, we
     array([3.5, 0.5])
     """
     y, z = r[:, :-1], r[:, -1]
+    if not (np.isfinite(r).all() and np.isfinite(prior).all()):
+        raise TaupiError(
+            "The equations of the fit hold numbers beyond floating point.",
+            remedy="A log, a piece or the prior of a fit has values that no robot has.",
+        )
     length = np.linalg.norm(y, axis=0)
     scale = np.where(length > 1e-12 * max(length.max(initial=0.0), 1e-300), length, 1.0)
     unit = np.where(scale == length, 1.0, 0.0) * y / scale

@@ -1,17 +1,18 @@
-"""Weighted least squares: the weight of each joint in each file, from the residual of an estimate."""
+"""Weighted least squares: the weight of each joint in each file, or their covariance, from the residual of an estimate."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import numpy as np
 
-from taupi.identification.equations import Equations, spring_columns
-from taupi.identification.rows.factors import JointFactor, residual_squares
+from taupi.identification.problem import Problem
+from taupi.identification.row_layout import RowLayout, spring_columns
+from taupi.identification.rows.factors import Compressor, JointFactor, residual_squares
+from taupi.identification.rows.row_maker import Rows
+from taupi.identification.rows.workers import Workers
 from taupi.identification.solve import WEAK, Solution, Weights
-
-if TYPE_CHECKING:
-    from taupi.identification.problem import Problem
+from taupi.threads import small_algebra
 
 # Share of a joint's noise over all files in the noise assumed for one file.
 _SHARED = 0.5
@@ -41,10 +42,10 @@ def first_weights(problem: Problem) -> Weights:
         (f.file, f.joint): float(np.sqrt(rows[f.joint] / powers[f.joint])) if _power(problem, f) > 0 else 0.0
         for f in problem.factors
     }
-    equations = Equations.of(problem.base)
+    layout = RowLayout.of(problem.base)
     for file, row in list(result):
-        if row in equations.unmeasured:
-            result[file, row] = result.get((file, equations.motors[row]), 0.0)
+        if row in layout.unmeasured:
+            result[file, row] = result.get((file, layout.motors[row]), 0.0)
     return result
 
 
@@ -103,7 +104,7 @@ def _power(problem: Problem, factor: JointFactor) -> float:
 
 def spring_scales(problem: Problem, x: np.ndarray) -> Weights:
     """Return the ratio of the springs' torque in the first solution to that at x; 1 for measured torques."""
-    unmeasured = Equations.of(problem.base).unmeasured
+    unmeasured = RowLayout.of(problem.base).unmeasured
     result = {(f.file, f.joint): 1.0 for f in problem.factors}
     if not unmeasured:
         return result
@@ -130,4 +131,71 @@ def torque_squares(problem: Problem, factor: JointFactor, x: np.ndarray) -> floa
 
 def _of_base(problem: Problem, factor: JointFactor) -> bool:
     """Return whether a factor is that of a row of a floating base."""
-    return problem.robot.floating and factor.joint < problem.robot.joints[0].dof
+    return factor.joint < RowLayout.of(problem.base).base_rows
+
+
+WeightedRows = tuple[np.ndarray, np.ndarray]  # y (p, n, m), tau (m, n)
+
+
+@small_algebra
+def transformed_factors(problem: Problem, change: Callable[[int, Rows], WeightedRows]) -> tuple[JointFactor, ...]:
+    """Return the factors of all logs, stretch by stretch, after `change(file, rows)`; files are processed in parallel."""
+    n, p = problem.regressor.outputs[0].shape[0], len(problem.names)
+
+    def factors(file: int) -> list[JointFactor]:
+        compressor = Compressor(np.ones((n, p), dtype=bool), problem.recordings[file].independent_share)
+        for rows in problem.rows(file):
+            workers.check()
+            compressor.add(*change(file, rows), rows.use)
+        return compressor.result(file)
+
+    with Workers(len(problem.recordings)) as workers:
+        return tuple(f for part in workers.map(factors, range(len(problem.recordings))) for f in part)
+
+
+@small_algebra
+def residual_covariance(problem: Problem, x: np.ndarray) -> list[np.ndarray]:
+    """Return, for each file, the covariance (n, n) of the joints' residuals, each pair over the samples that both joints use."""
+    result = []
+    for file in range(len(problem.recordings)):
+        n = problem.regressor.outputs[0].shape[0]
+        products, counts = np.zeros((n, n)), np.zeros((n, n))
+        for rows in problem.rows(file):
+            residual = np.where(rows.use, rows.residual(x), 0.0)
+            products += residual.T @ residual
+            counts += rows.use.T.astype(float) @ rows.use
+        result.append(_positive(products / np.maximum(counts, 1.0)))
+    return result
+
+
+def whitened_factors(problem: Problem, x: np.ndarray) -> tuple[JointFactor, ...]:
+    """Return the factors of L^-1 Y, L^-1 tau, with S = L L^T the covariance of the residuals of a file's joints at x.
+
+    A sample in which some joints are not used is whitened by the covariance of those that are.
+    """
+    covariance = residual_covariance(problem, x)
+
+    def change(file: int, rows: Rows) -> WeightedRows:
+        y, tau, use = rows.y.copy(), rows.tau.copy(), rows.use
+        for pattern in np.unique(use, axis=0):
+            at = np.flatnonzero((use == pattern).all(axis=1))
+            joints = np.flatnonzero(pattern)
+            if not len(joints):
+                continue
+            half = np.linalg.inv(np.linalg.cholesky(covariance[file][np.ix_(joints, joints)]))
+            place = np.ix_(np.arange(len(y)), joints, at)
+            y[place] = np.einsum("ij,pjm->pim", half, y[place])
+            tau[np.ix_(at, joints)] = tau[np.ix_(at, joints)] @ half.T
+        return y, tau
+
+    return transformed_factors(problem, change)
+
+
+def _positive(s: np.ndarray) -> np.ndarray:
+    """Return the nearest covariance whose correlation matrix has no eigenvalue below 1e-3.
+
+    Entries that are computed over different samples need not form a positive definite matrix.
+    """
+    size = np.sqrt(np.where(np.diag(s) > 0, np.diag(s), 1.0))
+    values, vectors = np.linalg.eigh(s / np.outer(size, size))
+    return np.outer(size, size) * ((vectors * np.clip(values, 1e-3, None)) @ vectors.T)

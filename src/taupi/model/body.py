@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.model.placement import IDENTITY3, Placement, dot, matmul, matvec, transpose
 from taupi.model.scalars import (
     Matrix,
@@ -57,7 +57,7 @@ def stated_mass(m: ScalarLike, what: str) -> Scalar:
     """Return a mass stated by a description: 0 or more, or a symbol. An estimated mass may be any number."""
     mass = exact(m, what)
     if not is_symbolic(mass) and mass < 0:
-        raise TaupiError(f"{what} is {float(mass)}, expected 0 or more.")
+        raise TaupiError("{what} is {got}, expected 0 or more.", what=what, got=float(mass))
     return mass
 
 
@@ -69,7 +69,9 @@ def _symmetrised(rows: Sequence[Sequence[Scalar]], what: str) -> Matrix:
         if a == b:
             return a
         if is_symbolic(a) or is_symbolic(b) or abs(a - b) > SYMMETRIC * largest:
-            raise TaupiError(f"{what}: inertia is not symmetric. Give the tensor I with I = I^T, or its six entries.")
+            raise TaupiError(
+                "{what}: inertia is not symmetric. Give the tensor I with I = I^T, or its six entries.", what=what
+            )
         return (a + b) / 2
 
     return symmetric(*(entry(i, j) for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))))
@@ -90,12 +92,14 @@ def body_from_com(m: ScalarLike, com: VectorLike, inertia: InertiaLike, what: st
     elif len(rows) == 3:
         tensor = _symmetrised([exact_vector(row, f"{what}: inertia row") for row in rows], what)
     else:
-        raise TaupiError(f"{what}: inertia is {shown(inertia)}, expected 3 x 3 or six: xx, xy, xz, yy, yz, zz.")
+        raise TaupiError(
+            "{what}: inertia is {got!r}, expected 3 x 3 or six: xx, xy, xz, yy, yz, zz.", what=what, got=inertia
+        )
     moved = _add(tensor, _steiner(mass, c, c))
     return (mass, *(exact(mass * v) for v in c), *_upper(moved))
 
 
-def body_to_com(body: Sequence[Any]) -> tuple[Any, tuple[Any, ...], tuple[tuple[Any, ...], ...]]:
+def body_to_com(body: Sequence[Scalar]) -> tuple[Scalar, tuple[Scalar, ...], tuple[tuple[Scalar, ...], ...]]:
     """Return (m, c, I_G) from ten parameters, the inverse of `body_from_com`; a body without mass has c = 0."""
     m, *rest = body
     h, tensor = tuple(rest[:3]), symmetric(*rest[3:])
@@ -122,7 +126,7 @@ def add_bodies(a: Body, b: Body) -> Body:
     return tuple(exact(x + y) for x, y in zip(a, b, strict=True))
 
 
-def pseudo_inertia(body: Sequence[Any]) -> np.ndarray:
+def pseudo_inertia(body: Sequence[Scalar]) -> np.ndarray:
     """Return P = [[tr(I)/2 1 - I, h], [h^T, m]], positive semidefinite for real bodies and no others (Wensing et al. 2018)."""
     m, *rest = (float(v) for v in body)
     inertia = np.array(symmetric(*rest[3:]), dtype=float)
@@ -133,7 +137,7 @@ def pseudo_inertia(body: Sequence[Any]) -> np.ndarray:
     return result
 
 
-def smallest_eigenvalue(body: Sequence[Any]) -> float:
+def smallest_eigenvalue(body: Sequence[object]) -> float:
     """Return the smallest eigenvalue of the pseudo-inertia, which is negative if no real body has these parameters."""
     return float(np.linalg.eigvalsh(pseudo_inertia(body))[0])
 
@@ -148,3 +152,34 @@ def why_not_physical(body: Body) -> str | None:
     if smallest < -1e-9 * max(1e-12, float(np.abs(p).max())):
         return f"the pseudo-inertia has eigenvalue {smallest:.2g}, so no real body has these parameters"
     return None
+
+
+def with_real_inertia(body: np.ndarray, edge: float = 1e-9) -> np.ndarray:
+    """Return ten parameters that a real body has, with the mass and the first moments of `body`, and the nearest inertia.
+
+    The second moments of mass about the centre, S = (tr I / 2) 1 - I - h h^T / m, are the nearest that are positive. What is real
+    already, and a link without mass, stay as they are.
+
+    Args:
+        body: m, the first moments h (3) and Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the link's origin.
+        edge: The least eigenvalue of S relative to the second moments about the origin.
+
+    >>> import numpy as np
+    >>> with_real_inertia(np.array([2.0, 1.0, 0, 0, 0.1, 0, 0, 0.3, 0, 0.3])).round(3).tolist()
+    [2.0, 1.0, 0.0, 0.0, 0.1, 0.0, 0.0, 0.55, 0.0, 0.55]
+    """
+    mass, first = body[0], body[1:4]
+    if mass <= 0:
+        return body
+    rows, columns = np.triu_indices(3)
+    inertia = np.empty((3, 3))
+    inertia[rows, columns] = inertia[columns, rows] = body[4:]
+    about_origin = np.trace(inertia) / 2 * np.eye(3) - inertia
+    shift = np.outer(first, first) / mass
+    eigenvalues, axes = np.linalg.eigh(about_origin - shift)
+    least = edge * max(float(np.trace(about_origin)), float(np.trace(shift)))
+    if eigenvalues[0] >= least:
+        return body
+    second = (axes * np.maximum(eigenvalues, least)) @ axes.T + shift
+    inertia = np.trace(second) * np.eye(3) - second
+    return np.concatenate([body[:4], inertia[rows, columns]])

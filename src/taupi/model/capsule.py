@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from taupi.checks import is_number
-from taupi.errors import TaupiError, shown, unknown
+from taupi.errors import TaupiError, unknown
 
 _ENTRIES = ("link", "a", "b", "r")
 Point = tuple[float, float, float]
@@ -16,9 +15,13 @@ Point = tuple[float, float, float]
 
 @dataclass(frozen=True, slots=True)
 class Capsule:
-    """All points within `r` (m) of the segment from `a` to `b` (m), in the frame of `link`; a sphere where both are the same.
+    """All points within a radius of a segment; a sphere where both ends are the same.
 
-    `link` is the name of a link, or of a frame fixed to one; "base" is the base.
+    Attributes:
+        link: The name of a link, or of a frame fixed to one; "base" is the base.
+        a: One end (3,) of the segment in m, in the frame of the link.
+        b: The other end (3,) in m.
+        r: The radius in m, above 0.
     """
 
     link: str
@@ -37,7 +40,7 @@ class Capsule:
         return math.pi * self.r**2 * (self.length + 4 / 3 * self.r)
 
 
-def capsule_from(value: Any, place: str) -> Capsule:
+def capsule_from(value: object, place: str) -> Capsule:
     """Return a capsule from one, or from a mapping with link, a, b and r, as a `[[capsule]]` table states it.
 
     >>> capsule_from({"link": "arm", "a": [0, 0, 0], "b": [0, 0, 0.3], "r": 0.05}, "capsule 1").length
@@ -49,29 +52,29 @@ def capsule_from(value: Any, place: str) -> Capsule:
     if isinstance(value, Capsule):
         return value
     if not isinstance(value, Mapping):
-        raise TaupiError(f"{place} is {shown(value)}, expected link, a, b and r.")
+        raise TaupiError("{place} is {got!r}, expected link, a, b and r.", place=place, got=value)
     for key in value:
         if key not in _ENTRIES:
             raise unknown("entry", key, _ENTRIES, place)
     link, a = value.get("link"), value.get("a", (0, 0, 0))
     if not isinstance(link, str) or not link:
-        raise TaupiError(f"{place}: link is {shown(link)}, expected the name of a link.")
+        raise TaupiError("{place}: link is {got!r}, expected the name of a link.", place=place, got=link)
     r = _number(value.get("r"))
     if r is None or not r > 0:
-        raise TaupiError(f"{place}: r is {shown(value.get('r'))}, expected a radius in m, above 0.")
+        raise TaupiError("{place}: r is {got!r}, expected a radius in m, above 0.", place=place, got=value.get("r"))
     return Capsule(link, _point(a, f"{place}: a"), _point(value.get("b", a), f"{place}: b"), r)
 
 
-def _point(value: Any, what: str) -> Point:
+def _point(value: object, what: str) -> Point:
     entries = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(entries, list | tuple) and len(entries) == 3:
         x, y, z = map(_number, entries)
         if x is not None and y is not None and z is not None:
             return (x, y, z)
-    raise TaupiError(f"{what} is {shown(value)}, expected a point of three numbers in m.")
+    raise TaupiError("{what} is {got!r}, expected a point of three numbers in m.", what=what, got=value)
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     """Return a number; the TOML reader keeps decimals as text."""
     if isinstance(value, str):
         try:

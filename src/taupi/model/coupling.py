@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError
+from taupi.model.requirements import require_coordinates
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar, ScalarLike, exact, is_symbolic, items_of
 
@@ -20,11 +21,7 @@ MATRIX = Argument("matrix")
 
 def coupled_joints(robot: Robot, matrix: Sequence[Sequence[ScalarLike]] | np.ndarray) -> tuple[Joint, ...]:
     """Return the joints of a robot as its motors move them: joint angles = matrix (joints, motors) motor angles."""
-    if robot.multiple_joints:
-        names = ", ".join(j.name for j in robot.multiple_joints)
-        raise TaupiError(
-            f"{robot.name} has free or ball joints ({names}), which no motor drives: couple the fixed_base()."
-        )
+    require_coordinates(robot, "which no motor drives", "Couple the fixed_base().")
     rows = _matrix(matrix, len(robot.joints))
     owner = _owners(rows)
     joints = []
@@ -32,7 +29,10 @@ def coupled_joints(robot: Robot, matrix: Sequence[Sequence[ScalarLike]] | np.nda
         drives = [k for k, c in enumerate(row) if c != 0]
         if not drives:
             raise TaupiError(
-                MATRIX, f" lets no motor move joint {joint.name!r}, expected a number other than 0 in row {i}."
+                "{matrix} lets no motor move joint {joint!r}, expected a number other than 0 in row {i}.",
+                matrix=MATRIX,
+                joint=joint.name,
+                i=i,
             )
         own = owner.get(i, drives[0])
         also = tuple((k, row[k]) for k in drives if k != own)
@@ -54,22 +54,29 @@ def coupling_of(robot: Robot) -> np.ndarray:
     return result
 
 
-def _matrix(matrix: Any, joints: int) -> list[list[Scalar]]:
+def _matrix(matrix: object, joints: int) -> list[list[Scalar]]:
     rows = items_of(matrix)
     entries = [items_of(row) for row in rows] if rows is not None else []
     widths = {len(row) if row is not None else -1 for row in entries}
     if len(entries) != joints or len(widths) != 1 or not 0 < min(widths) <= joints:
         raise TaupiError(
-            MATRIX, f" is {shown(matrix)}, expected {joints} rows, one per joint, each with one number per motor."
+            "{matrix} is {got!r}, expected {joints} rows, one per joint, each with one number per motor.",
+            matrix=MATRIX,
+            got=matrix,
+            joints=joints,
         )
     result = [[exact(v, f"matrix[{i}][{k}]") for k, v in enumerate(row or ())] for i, row in enumerate(entries)]
     symbols = [v for row in result for v in row if is_symbolic(v)]
     if symbols:
         raise TaupiError(
-            MATRIX, f" holds {symbols[0]}, expected numbers: they decide which motor is named after which joint."
+            "{matrix} holds {got}, expected numbers: they decide which motor is named after which joint.",
+            matrix=MATRIX,
+            got=symbols[0],
         )
     if np.linalg.matrix_rank(np.array(result, dtype=float)) < min(widths):
-        raise TaupiError(MATRIX, " has motors that move the joints alike, expected linearly independent columns.")
+        raise TaupiError(
+            "{matrix} has motors that move the joints alike, expected linearly independent columns.", matrix=MATRIX
+        )
     return result
 
 
@@ -90,6 +97,8 @@ def _owners(rows: Sequence[Sequence[Scalar]]) -> dict[int, int]:
         # The last motor in a joint's row is most often its own: the others act on it from joints before it.
         left = [i for i, row in enumerate(rows) if i not in owner and row[k] != 0]
         if not left:
-            raise TaupiError(MATRIX, f" has motor {k} move only joints that other motors are named after.")
+            raise TaupiError(
+                "{matrix} has motor {k} move only joints that other motors are named after.", matrix=MATRIX, k=k
+            )
         owner[min(left, key=lambda i: sum(c != 0 for c in rows[i][k + 1 :]))] = k
     return owner

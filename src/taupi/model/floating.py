@@ -30,14 +30,14 @@ def floating_base(robot: Robot) -> Robot:
     if robot.floating:
         return robot
     root = robot.source.root or Link(_root_name(robot))
-    joints, links, frames = let_go(robot.joints, robot.links, robot.frames, root)
+    joints, links, frames = with_free_root(robot.joints, robot.links, robot.frames, root)
     source = dataclasses.replace(robot.source, floating=True)
     massive = robot.source.root is not None and not is_symbolic(root.body[0])
     notes = tuple(note for note in robot.notes if not massive or note != bolted_note(root))
     return robot._changed(joints=joints, links=links, frames=frames, source=source, notes=notes)
 
 
-def let_go(
+def with_free_root(
     joints: Sequence[Joint], links: Sequence[Link], frames: Sequence[Frame], root: Link
 ) -> tuple[tuple[Joint, ...], tuple[Link, ...], tuple[Frame, ...]]:
     """Return joints, links and frames with a free joint before all others, which moves the `root` link."""
@@ -52,7 +52,9 @@ def fixed_base(robot: Robot) -> Robot:
     if not robot.floating:
         return robot
     if len(robot.joints) == 1:
-        raise TaupiError(f"{robot.name} has no moving joint but its base: bolted to the ground, nothing moves.")
+        raise TaupiError(
+            "{robot} has no moving joint but its base: bolted to the ground, nothing moves.", robot=robot.name
+        )
     root, free = robot.links[0], robot.joints[0]
     still = free.before @ free.after
     joints = []

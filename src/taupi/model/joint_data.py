@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot_parts import MULTIPLE, Friction, Joint, stated
 from taupi.model.scalars import ScalarLike, items_of
 
@@ -17,14 +17,15 @@ FRICTION = tuple(f.name for f in dataclasses.fields(Friction))
 
 
 def with_joint_data(
-    joints: Sequence[Joint], attribute: str, values: Mapping[str, Any], names: Sequence[str] | str | None, robot: str
+    joints: Sequence[Joint], attribute: str, values: Mapping[str, object], names: Sequence[str] | str | None, robot: str
 ) -> tuple[Joint, ...]:
     """Return the joints with other values in their "friction" or "transmission"; `names` are the joints that change.
 
     None leaves a value as it is, except for a stiffness: there it means a rigid joint.
     """
     which = _chosen(joints, names, robot)
-    columns = {name: _for_each(value, len(which), name) for name, value in values.items()}
+    chosen = [joints[i].name for i in which]
+    columns = {name: _for_each(value, chosen, name) for name, value in values.items()}
     result = list(joints)
     for k, i in enumerate(which):
         change = {name: column[k] for name, column in columns.items() if column[k] is not None or name == "stiffness"}
@@ -33,7 +34,7 @@ def with_joint_data(
 
 
 def with_drives(
-    joints: Sequence[Joint], values: Mapping[str, Any], names: Sequence[str] | str | None, robot: str
+    joints: Sequence[Joint], values: Mapping[str, object], names: Sequence[str] | str | None, robot: str
 ) -> tuple[Joint, ...]:
     """Return the joints with other transmissions, and with other friction if `values` state some."""
     friction = {name: value for name, value in values.items() if name in FRICTION}
@@ -49,7 +50,7 @@ def _chosen(joints: Sequence[Joint], names: Sequence[str] | str | None, robot: s
         return [i for i, j in enumerate(joints) if j.kind not in MULTIPLE]
     wanted = [names] if isinstance(names, str) else items_of(names)
     if wanted is None:
-        raise TaupiError(Argument("joints"), f" is {shown(names)}, expected names of joints: {', '.join(known)}.")
+        raise TaupiError("{joints} is {got!r}, expected names of joints: {known:,}.", got=names, known=known)
     for name in wanted:
         if name not in known:
             raise unknown("joint", name, known, robot)
@@ -57,14 +58,20 @@ def _chosen(joints: Sequence[Joint], names: Sequence[str] | str | None, robot: s
     return [every.index(name) for name in wanted]
 
 
-def _for_each(value: Any, n: int, name: str) -> list[Any]:
-    """Return one value per joint, from one value for all or one for each; an axis is itself a list."""
+def _for_each(value: object, joints: Sequence[str], name: str) -> list[object]:
+    """Return one value for each of the `joints`, from one value for all or one for each; an axis is itself a list."""
     values = items_of(value)
     one_axis = (
         name == "motor_axis" and values is not None and all(v is not None and items_of(v) is None for v in values)
     )
     if values is None or one_axis:
-        return [value] * n
-    if len(values) != n:
-        raise TaupiError(Argument(name), f" has {len(values)} values, expected one or {n}: one per joint.")
+        return [value] * len(joints)
+    if len(values) != len(joints):
+        raise TaupiError(
+            "{argument} has {got} values, expected one or {expected}: one per joint ({joints:,}).",
+            argument=Argument(name),
+            got=len(values),
+            expected=len(joints),
+            joints=joints,
+        )
     return values

@@ -11,8 +11,9 @@ from typing import Any, SupportsIndex, overload
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import TaupiError, unknown
 from taupi.model.scalars import Scalar, exact, to_float
+from taupi.tables import html_table
 
 MASS, MOMENT = ("m",), ("mx", "my", "mz")
 INERTIA = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
@@ -71,7 +72,8 @@ class ParameterLayout:
     def of_links(cls, names: Sequence[str]) -> ParameterLayout:
         """Return the layout of ten parameters per link: m, mx, my, mz, Ixx, Ixy, Ixz, Iyy, Iyz, Izz.
 
-        `names` are those of the links, in order.
+        Args:
+            names: The names of the links, in order.
         """
         return cls(tuple(Parameter(n, kind, _UNITS[kind], i) for i, n in enumerate(names) for kind in LINK_KINDS))
 
@@ -105,13 +107,16 @@ class ParameterLayout:
         """
         positions = slice(LINK_SIZE * i, LINK_SIZE * (i + 1))
         if [(e.index, e.kind) for e in self.entries[positions]] != [(i, kind) for kind in LINK_KINDS]:
-            raise TaupiError(f"No link {i} with its ten parameters in this layout of {len(self)} parameters.")
+            raise TaupiError(
+                "No link {i} with its ten parameters in this layout of {count} parameters.", i=i, count=len(self)
+            )
         return positions
 
     def select(self, names: Iterable[str]) -> tuple[int, ...]:
-        """Return the positions of parameters by their `names`, one or several.
+        """Return the positions of parameters by name.
 
-        "forearm.*" selects all parameters of an owner, and "*.mx" all of a kind.
+        Args:
+            names: One or several; "forearm.*" selects all parameters of an owner, and "*.mx" all of a kind.
         """
         result: list[int] = []
         for name in [names] if isinstance(names, str) else names:
@@ -129,8 +134,9 @@ class ParameterLayout:
     def order(self, name: str) -> np.ndarray:
         """Return the permutation `p` with `theirs = ours[p]`, and so `Y_theirs = Y_ours[..., p]`.
 
-        `name` is the order's: "pinocchio", "idyntree", "sympybotics", "symoro" (Khalil) or "spatial_v2" for a library;
-        "gabiccini", "kubozono" or, grouped by kind, "zollo" for a document; "taupi" for our own.
+        Args:
+            name: The order: "pinocchio", "idyntree", "sympybotics", "symoro" (Khalil) or "spatial_v2" for a library;
+                "gabiccini", "kubozono" or, grouped by kind, "zollo" for a document; "taupi" for our own.
         """
         if name not in ORDERS:
             raise unknown("parameter order", name, ORDERS)
@@ -152,7 +158,11 @@ class Parameters:
     """A parameter vector pi: its `layout` and its values, `exact` where the description was.
 
     It is a sequence of exact scalars, indexed by position or by name; `values` and `np.asarray(pi)` are the doubles.
-    `symbols` are the names of the symbols in it, each with its value or None.
+
+    Attributes:
+        layout: The names, units and order of the parameters.
+        exact: The values (p,), SI units.
+        symbols: The names of the symbols in them, each with its value or None.
 
     >>> import taupi as tp
     >>> pi = tp.load("zollo2r").parameters
@@ -168,8 +178,11 @@ class Parameters:
 
     def __post_init__(self) -> None:
         if len(self.layout) != len(self.exact):
-            expected = f"{len(self.layout)}: ten per link and the terms"
-            raise TaupiError(Argument("parameters"), f" has {len(self.exact)} values, expected {expected}.")
+            raise TaupiError(
+                "{parameters} has {got} values, expected {expected}: ten per link and the terms.",
+                got=len(self.exact),
+                expected=len(self.layout),
+            )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -190,14 +203,23 @@ class Parameters:
         return result
 
     def to(self, order: str) -> np.ndarray:
-        """Return the values (p,) in another library's `order`; for its name see `ParameterLayout.order`."""
+        """Return the values (p,) in the order of another library.
+
+        Args:
+            order: The name of the order, as in `ParameterLayout.order`.
+        """
         return self.values[self.layout.order(order)]
 
     def from_order(self, values: Sequence[float] | np.ndarray, order: str) -> Parameters:
-        """Return the same parameters with `values` (p,), SI units, stated in another library's `order`."""
+        """Return the same parameters with values stated in the order of another library.
+
+        Args:
+            values: The values (p,), SI units, in that order.
+            order: The name of the order, as in `ParameterLayout.order`.
+        """
         array = np.asarray(values)
         if array.shape != (len(self),):
-            raise TaupiError(Argument("values"), f" has shape {array.shape}, expected ({len(self)},).")
+            raise TaupiError("{values} has shape {got}, expected ({expected},).", got=array.shape, expected=len(self))
         result: list[Scalar] = [Fraction(0)] * len(self)
         for position, value in zip(self.layout.order(order), array, strict=True):
             result[int(position)] = exact(value, "parameter")
@@ -232,10 +254,12 @@ class Parameters:
         if isinstance(which, str):
             return self.exact[self.layout.index(which)]
         if not hasattr(which, "__index__"):
-            raise TaupiError(f"parameters got the index {shown(which)}, expected a name, a position or a slice.")
+            raise TaupiError("parameters got the index {which!r}, expected a name, a position or a slice.", which=which)
         position = operator.index(which)
         if not -len(self) <= position < len(self):
-            raise TaupiError(f"parameters has no position {position}: there are {len(self)}.")
+            raise TaupiError(
+                "parameters has no position {position}: there are {count}.", position=position, count=len(self)
+            )
         return self.exact[position]
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -245,6 +269,10 @@ class Parameters:
         entries = zip(self.names, map(_shown, self.exact), self.units, strict=True)
         rows = [f"  {name:<28} {value:>24} {unit}" for name, value, unit in entries]
         return f"{len(self)} parameters\n" + "\n".join(rows)
+
+    def _repr_html_(self) -> str:
+        entries = zip(self.names, map(_shown, self.exact), map(printed_unit, self.units), strict=True)
+        return html_table(f"{len(self)} parameters", [("parameter", "value", "unit"), *entries])
 
 
 def _shown(value: Scalar) -> str:

@@ -1,16 +1,14 @@
-"""A body fixed to a frame of a robot: a tool, or whatever a gripper holds."""
+"""Payloads and motors: bodies that are added to links."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from taupi.errors import Argument, TaupiError
 from taupi.model.body import Body, InertiaLike, add_bodies, body_from_com, move_body, why_not_physical
+from taupi.model.robot import Robot
 from taupi.model.robot_parts import BASE, Link
-from taupi.model.scalars import ScalarLike, VectorLike
-
-if TYPE_CHECKING:
-    from taupi.model.robot import Robot
+from taupi.model.scalars import ScalarLike, VectorLike, exact
 
 
 def carried_body(robot: Robot, mass: ScalarLike, com: VectorLike, inertia: InertiaLike, frame: str) -> tuple[int, Body]:
@@ -20,10 +18,12 @@ def carried_body(robot: Robot, mass: ScalarLike, com: VectorLike, inertia: Inert
     """
     body = body_from_com(mass, com, inertia, "payload")
     if why := why_not_physical(body):
-        raise TaupiError(f"payload: {why}.")
+        raise TaupiError("payload: {why}.", why=why)
     place = robot.frame(frame)
     if place.link == BASE:
-        raise TaupiError(Argument("frame"), f" {frame!r} is fixed to the base: a payload there moves nothing.")
+        raise TaupiError(
+            "{frame} {other_frame!r} is fixed to the base: a payload there moves nothing.", other_frame=frame
+        )
     return place.link, move_body(body, place.placement)
 
 
@@ -34,3 +34,44 @@ def links_with_payload(
     carrier, body = carried_body(robot, mass, com, inertia, frame)
     links = robot.links
     return tuple(Link(link.name, add_bodies(link.body, body)) if i == carrier else link for i, link in enumerate(links))
+
+
+def with_motors(
+    robot: Robot,
+    mass: Sequence[ScalarLike],
+    position: Sequence[VectorLike],
+    inertia: Sequence[InertiaLike] | None = None,
+) -> Robot:
+    """Return `robot` with its motors' bodies added to the links that carry them; its links must not include the motors yet.
+
+    Body i becomes link i with the motors mounted on it: m = m_l + m_m, c = m_l p_l + m_m p_m, I = I_l + I_m + m_m S(p_m)^T S(p_m)
+    (Zollo et al. 2014, eq. A.14). `mass` (kg) and `position` (m), that of the motor's centre of mass in the frame of the link
+    that carries it, are one per joint; `inertia` (kg m^2), about the centre of mass and in that frame's axes, by default
+    none, includes the rotor's axial inertia. A motor on the base, such as that of the first joint, changes nothing.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("elbow2r")
+    >>> heavy = tp.elastic.with_motors(arm, mass=[2.0, 1.5], position=[(0, 0, 0), (0.1, 0, 0)])
+    >>> (heavy.parameters.values - arm.parameters.values)[:4].round(12).tolist()
+    [1.5, 0.15, 0.0, 0.0]
+    """
+    joints = robot.driving_joints
+    listed = {"mass": mass, "position": position} | ({} if inertia is None else {"inertia": inertia})
+    for name, values in listed.items():
+        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) != len(joints):
+            count = len(values) if hasattr(values, "__len__") else "one value"
+            raise TaupiError(
+                "{argument} has {got}, expected {expected}: one per joint of {robot}.",
+                argument=Argument(name),
+                got=count,
+                expected=len(joints),
+                robot=robot.name,
+            )
+    bodies: dict[int, Body] = {i: link.body for i, link in enumerate(robot.links)}
+    none = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
+    for k, joint in enumerate(joints):
+        if joint.parent == BASE:
+            continue
+        motor = body_from_com(mass[k], position[k], none if inertia is None else inertia[k], f"motor of {joint.name}")
+        bodies[joint.parent] = tuple(exact(a + b) for a, b in zip(bodies[joint.parent], motor, strict=True))
+    return robot.with_parameters([v for i in range(len(robot.links)) for v in bodies[i]])

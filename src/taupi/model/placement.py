@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from taupi.errors import Part, TaupiError, shown
+from taupi.errors import Part, TaupiError
 from taupi.model.scalars import (
     SNAP_ANGLE,
     Matrix,
@@ -90,7 +90,7 @@ def rotation_from_quaternion(
     q = [float(exact(v, "quaternion")) for v in (w, x, y, z)]
     k = max(range(4), key=lambda i: abs(q[i]))
     if not abs(q[k]) > 1e-12:
-        raise TaupiError(f"quaternion is {tuple(q)}, which has no direction.")
+        raise TaupiError("quaternion is {q}, which has no direction.", q=tuple(q))
     tolerance = SNAP_ANGLE if snap else 1e-15
     ratios = [v / q[k] for v in q]
     snapped = [Fraction(round(v)) if abs(v - round(v)) < tolerance else short_fraction(v) for v in ratios]
@@ -121,7 +121,7 @@ def rotation_from_matrix(rows: Sequence[VectorLike], snap: bool = True) -> tuple
     """
     r = tuple(exact_vector(row, "rotation") for row in rows)
     if len(r) != 3:
-        raise TaupiError(f"rotation has {len(r)} rows, expected 3.")
+        raise TaupiError("rotation has {got} rows, expected 3.", got=len(r))
     if any(is_symbolic(v) for row in r for v in row):
         return r, 0.0
     if matmul(r, transpose(r)) == IDENTITY3 and dot(r[0], cross(r[1], r[2])) == 1:
@@ -150,7 +150,7 @@ class Placement:
     translation: Vector = ZERO3
 
     def __matmul__(self, other: Placement) -> Placement:
-        """Return the placement of c in a from those of b in a and of c in b."""
+        """Return the placement of c in a, from the placements of b in a and of c in b."""
         if other.rotation is IDENTITY3 and other.translation is ZERO3:
             return self
         if self.rotation is IDENTITY3 and self.translation is ZERO3:
@@ -189,7 +189,9 @@ def placement_from(value: PlacementLike, what: Part = "placement", snap: bool = 
     if len(rows) == 3 and not any(entries):
         return Placement(translation=exact_vector(rows, what)), 0.0
     if len(rows) != 4 or any(row is None or len(row) != 4 for row in entries):
-        raise TaupiError(what, f" is {shown(value)}, expected a 4 x 4 homogeneous matrix or a translation (x, y, z).")
+        raise TaupiError(
+            "{what} is {got!r}, expected a 4 x 4 homogeneous matrix or a translation (x, y, z).", what=what, got=value
+        )
     matrix: list[Any] = entries[:3]
     rotation, snapped = rotation_from_matrix([row[:3] for row in matrix], snap)
     return Placement(rotation, tuple(exact(row[3], what) for row in matrix)), snapped

@@ -23,6 +23,7 @@ from taupi.model.robot_parts import (
     BASE,
     FREE,
     KINDS,
+    MULTIPLE,
     Frame,
     Friction,
     Joint,
@@ -37,9 +38,10 @@ from taupi.model.robot_parts import (
 )
 from taupi.model.scalars import ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, items_of
 from taupi.model.symbols import collect_symbols
-from taupi.public_names import handed_on
 
 if TYPE_CHECKING:
+    from roboticstoolbox import ERobot
+
     from taupi.model.capsule import Capsule
 
 # The parts live in robot_parts.py; they can be imported from here as well.
@@ -67,11 +69,21 @@ class Robot(Coordinates):
     """A robot: `joints` and the `links` that they move, parents first. Joint i moves link i.
 
     Make one with `taupi.load`, `Robot.from_dh`, `Robot.from_urdf`, `Robot.from_poe`, `Robot.from_mjcf` or
-    `Robot.from_toml`. `name` is the robot's name; `gravity` the acceleration vector (m/s^2) in world axes, (0, 0, -9.81) by
-    default; `base` the placement of the base in the world; `frames` are further frames fixed to links, and `tip` names the one
-    that "tip" stands for. `symbols` are the names of its symbols, each with its value or None. `notes` say what its reader
-    changed or found suspect, and `source` where it was read from. `capsules` enclose its links, if a description states them:
-    they are used to check that it keeps clear of itself. `loops` are cut loops, which keep two frames together.
+    `Robot.from_toml`.
+
+    Attributes:
+        name: The robot's name.
+        joints: The joints (n,), parents first.
+        links: The link that each joint moves.
+        gravity: The acceleration vector, m/s^2, in world axes; (0, 0, -9.81) by default.
+        base: The placement of the base in the world.
+        frames: Further frames fixed to links.
+        tip: The name of the frame that "tip" stands for; empty for the last link's.
+        symbols: The names of the robot's symbols, each with its value or None.
+        notes: What its reader changed or found suspect.
+        source: Where it was read from.
+        capsules: Capsules that enclose its links, if a description states them, to check that it keeps clear of itself.
+        loops: Cut loops, which keep two frames together.
     """
 
     name: str
@@ -90,25 +102,43 @@ class Robot(Coordinates):
     def __post_init__(self) -> None:
         checked_name(self.name)
         if not self.joints:
-            raise TaupiError(f"{self.name}: no moving joint. A robot needs at least one revolute or prismatic joint.")
+            raise TaupiError(
+                "{name}: no moving joint. A robot needs at least one revolute or prismatic joint.", name=self.name
+            )
         if any(j.kind == FREE for j in self.joints[1:]):
-            raise TaupiError(f"{self.name}: only the first joint can be free, since a robot has one base.")
+            raise TaupiError("{name}: only the first joint can be free, since a robot has one base.", name=self.name)
         if len(self.links) != len(self.joints):
-            raise TaupiError(f"{self.name}: {len(self.links)} links for {len(self.joints)} joints, expected one each.")
+            raise TaupiError(
+                "{name}: {count} links for {joints_count} joints, expected one each.",
+                name=self.name,
+                count=len(self.links),
+                joints_count=len(self.joints),
+            )
         links = [k.name for k in self.links]
         refuse_twice("joint", [j.name for j in self.joints], self.name)
         refuse_twice("link", links, self.name)
         refuse_twice("frame", [*links, *(f.name for f in self.frames)], self.name)
         for i, joint in enumerate(self.joints):
             if not BASE <= joint.parent < i:
-                raise TaupiError(f"{self.name}: joint {joint.name!r} comes before its parent link.")
+                raise TaupiError(
+                    "{name}: joint {joint!r} comes before its parent link.", name=self.name, joint=joint.name
+                )
+        for joint in self.joints:
+            if joint.transmission.elastic and joint in self.following_joints:
+                raise TaupiError(
+                    "{name}: joint {joint!r} follows another one and has a stiffness: only a joint with a "
+                    "motor of its own can be elastic.",
+                    remedy="Name the elastic joints: robot.with_transmissions(joints=[...], stiffness=...).",
+                    name=self.name,
+                    joint=joint.name,
+                )
         for capsule in self.capsules:
             self.enclosed_frame(capsule)
         for loop in self.loops:
             self.frame(loop.frame_a), self.frame(loop.frame_b)
 
     @property
-    def _description(self) -> tuple[Any, ...]:
+    def _description(self) -> tuple[object, ...]:
         shapes = (self.capsules,) if self.capsules else ()
         springs = tuple(j.spring for j in self.joints)
         more = tuple(x for x in (self.loops, springs if any(springs) else ()) if x)
@@ -141,7 +171,7 @@ class Robot(Coordinates):
 
     @property
     def frame_names(self) -> tuple[str, ...]:
-        """The names of all frames: the links', those of frames fixed to them, and "tip"."""
+        """The names of all frames: the links, the frames fixed to them, and "tip"."""
         return tuple(dict.fromkeys((*self.link_names, *(f.name for f in self.frames), "tip")))
 
     @cached_property
@@ -176,21 +206,24 @@ class Robot(Coordinates):
             raise unknown("link", capsule.link, ("base", *known), f"{self.name}, of a capsule")
         return self.frame(capsule.link)
 
-    def to_rtb(self) -> Any:
+    def to_rtb(self) -> ERobot:
         """Return the robot as a `Robot` of the Robotics Toolbox for Python; see `taupi.bridges.to_rtb`."""
-        return handed_on("bridges", "to_rtb")(self)
+        from taupi.bridges.rtb import to_rtb
+
+        return to_rtb(self)
 
     # Changed copies -----------------------------------------------------------------------------------------------
 
     def with_parameters(self, pi: Parameters | VectorLike) -> Robot:
         """Return the robot with other standard parameters.
 
-        `pi` has ten values per link, SI units, in the order of `robot.parameters`. They may be any numbers, as estimates are.
+        Args:
+            pi: Ten values per link, SI units, in the order of `robot.parameters`; any numbers, as estimates are.
         """
         values, expected = items_of(pi), LINK_SIZE * len(self.links)
         if values is None or len(values) != expected:
             got = f"is {shown(pi)}" if values is None else f"has {len(values)} values"
-            raise TaupiError(Argument("pi"), f" {got}, expected {expected} values: ten per link.")
+            raise TaupiError("{pi} {got}, expected {expected} values: ten per link.", got=got, expected=expected)
         layout = self.parameters.layout
         new = Parameters(layout, tuple(exact(v, name) for v, name in zip(values, layout.names, strict=True)))
         links = tuple(dataclasses.replace(k, body=new.link(i)) for i, k in enumerate(self.links))
@@ -203,50 +236,77 @@ class Robot(Coordinates):
     def with_payload(
         self, mass: ScalarLike, com: VectorLike = (0, 0, 0), inertia: InertiaLike = _NO_INERTIA, frame: str = "tip"
     ) -> Robot:
-        """Return the robot with a payload of `mass` (kg) fixed to a `frame`, by default the tip: its link gets heavier.
+        """Return the robot with a payload fixed to one of its frames, whose link gets heavier.
 
-        `com` is the centre of mass (m), the frame's origin by default, and `inertia` is about the centre of mass (kg m^2), 3 x 3
-        or six entries, by default that of a point mass; both are in the axes of the frame.
+        Args:
+            mass: The payload's mass, kg.
+            com: Its centre of mass (3,), m, in the frame; the frame's origin by default.
+            inertia: Its inertia about the centre of mass in the frame's axes, kg m^2, (3, 3) or six entries; by default that of
+                a point mass.
+            frame: The name of the frame; "tip" by default.
         """
         from taupi.model.payload import links_with_payload
 
         return self._changed(links=links_with_payload(self, mass, com, inertia, frame))
 
     def with_friction(self, **values: PerJoint) -> Robot:
-        """Return the robot with other friction; each of `values` is one number for all joints, or one per joint.
+        """Return the robot with other friction.
 
-        `viscous` (N m s/rad, N s/m), `coulomb`, `offset`, `stribeck`, `curve` (N m, N) and `load` (no unit) are those of
-        `Friction`; the ones left out, or None, stay as they are.
+        Args:
+            **values: Fields of `Friction`, one number for all joints or one per joint: `viscous` (N m s/rad, N s/m), `coulomb`,
+                `offset`, `stribeck`, `curve` (N m, N) and `load` (no unit; one for all joints leaves it out at those that follow
+                others). Those left out, or None, stay as they are.
 
         >>> import taupi as tp
         >>> arm = tp.load("elbow2r").with_friction(viscous=[0.2, 0.1], coulomb=0.5)
         >>> [float(joint.friction.viscous) for joint in arm.joints]
         [0.2, 0.1]
         """
+        values = self._not_on_followers(values)
         return self._changed(joints=with_joint_data(self.joints, "friction", values, None, self.name))
 
     def with_transmissions(self, *, joints: Sequence[str] | str | None = None, **values: PerJoint) -> Robot:
-        """Return the robot with other drives; each of `values` is one for all joints, or one per joint.
+        """Return the robot with other drives.
 
-        `joints` names the joints that change, all by default. `stiffness` (N m/rad, N/m) is that of the spring between motor
-        and link, None or infinity for a rigid joint, and `damping` (N m s/rad, N s/m) acts in parallel. `rotor_inertia` (kg m^2)
-        is about the motor's own axis, `gear_ratio` is d(motor angle)/d(joint angle), and `motor_axis` is in the parent link's
-        frame, by default the joint's own axis. `viscous`, `coulomb`, `offset`, `stribeck`, `load` and `curve` are its friction,
-        on the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's side, and only in elastic
-        programs. A link's body includes all of the motors that it carries, the axial inertia of their rotors too.
+        A link's body includes all of the motors that it carries, the axial inertia of their rotors too.
+
+        Args:
+            joints: Names of the joints that change; all by default.
+            **values: One for all joints, or one per joint; those left out stay as they are. `stiffness` (N m/rad, N/m) is that
+                of the spring between motor and link, None or infinity for a rigid joint; one for all joints leaves those that
+                follow others rigid. `damping` (N m s/rad, N s/m) acts in parallel. `rotor_inertia` (kg m^2) is about the motor's
+                own axis, `gear_ratio` is d(motor angle)/d(joint angle), and `motor_axis` is in the parent link's frame, by
+                default the joint's own axis. `viscous`, `coulomb`, `offset`, `stribeck`, `load` and `curve` are its friction, on
+                the motor's side of the spring; `link_viscous` and `link_coulomb` act on the link's side, and only in elastic
+                programs.
 
         >>> import taupi as tp
         >>> arm = tp.load("elbow2r").with_transmissions(stiffness=[900, None], rotor_inertia=1e-4, gear_ratio=80)
         >>> arm.elastic_joints
         ('shoulder',)
         """
+        if joints is None:
+            values = self._not_on_followers(values)
         return self._changed(joints=with_drives(self.joints, values, joints, self.name))
+
+    def _not_on_followers(self, values: dict[str, PerJoint]) -> dict[str, PerJoint]:
+        """Return values in which one number for all joints leaves out those that follow others, where these cannot have it."""
+        single = [j for j in self.joints if j.kind not in MULTIPLE]
+        changed: dict[str, PerJoint] = {}
+        for name, without in (("stiffness", None), ("load", 0)):
+            value = values.get(name)
+            if value is not None and items_of(value) is None:
+                changed[name] = [without if j in self.following_joints else value for j in single]
+        return {**values, **changed} if self.following_joints else values
 
     def with_coupling(self, matrix: Sequence[Sequence[ScalarLike]] | np.ndarray) -> Robot:
         """Return the robot in the coordinates of its motors: joint angles = `matrix` times motor angles after the gears.
 
-        `matrix` has one row per joint and one column per motor; its numbers are taken exactly as they are written. Each motor
-        is named after a joint that it alone moves, if there is one. Torques are then the motors', matrix^T times the joints'.
+        Torques are then the motors', matrix^T times the joints'. Each motor is named after a joint that it alone moves, if there
+        is one.
+
+        Args:
+            matrix: (joints, motors); its numbers are taken exactly as they are written.
 
         >>> import taupi as tp
         >>> arm = tp.load("elbow2r").with_coupling([[1, 0], [-1, 1]])  # the elbow's belt runs over the shoulder
@@ -287,7 +347,7 @@ class Robot(Coordinates):
                 raise unknown("symbol", name, table, self.name)
             number = exact(value, name)
             if is_symbolic(number):
-                raise TaupiError(f"{name} is {value!r}, expected a number.")
+                raise TaupiError("{name} is {got!r}, expected a number.", name=name, got=value)
             table[name] = number
         return dataclasses.replace(self, symbols=tuple(table.items()))
 
@@ -299,7 +359,7 @@ class Robot(Coordinates):
         rows: Iterable[Mapping[str, ScalarLike]],
         convention: str = "classic",
         *,
-        links: Sequence[Mapping[str, Any]] | None = None,
+        links: Sequence[Mapping[str, object]] | None = None,
         parameters: Parameters | VectorLike | None = None,
         gravity: VectorLike = (0, 0, "-9.81"),
         base: PlacementLike | None = None,
@@ -316,25 +376,35 @@ class Robot(Coordinates):
         Classic:  T(i-1, i) = Rz(theta + q) Tz(d) Tx(a) Rx(alpha), prismatic: Rz(theta) Tz(d + q) Tx(a) Rx(alpha).
         Modified: T(i-1, i) = Rx(alpha) Tx(a) Rz(theta + q) Tz(d), with the row's own alpha and a (Khalil's alpha_i, d_i).
 
-        `rows` has one mapping per joint: a, d (m), alpha, theta (rad), joint ("revolute", "continuous" or "prismatic") and
-        name; what is left out is 0, "revolute" and "joint1", "joint2", ... theta is the offset of a revolute joint, d that of
-        a prismatic one. `convention` is "classic" (the default) or "modified". Any number may be a symbol or formula (a
-        string), and `values` maps symbols to numbers.
+        Any number may be a symbol or a formula (a string).
 
-        `links` has one mapping per link: m (kg), com (m), inertia about the centre of mass (kg m^2) and name; `parameters` is
-        pi itself instead, ten values per link; with neither, links have no mass. `gravity` is the acceleration vector
-        (m/s^2), (0, 0, -9.81) by default. `base` and `tool` place the first frame in the world and the tool in the last
-        link's frame, by a 4 x 4 matrix or a translation; without a `tool`, the tip is the last link's frame. `limits`,
-        `friction` and `transmissions` have one `Limits`, `Friction` or `Transmission` per joint, or None. `name` is the
-        robot's. `snap` (the default) takes angles within 1e-5 rad of a right angle, or rounded to one, for right angles.
+        Args:
+            rows: One mapping per joint: a, d (m), alpha, theta (rad), joint ("revolute", "continuous" or "prismatic") and name.
+                What is left out is 0, "revolute" and "joint1", "joint2", ... theta is the offset of a revolute joint, d that of
+                a prismatic one.
+            convention: "classic", by default, or "modified".
+            links: One mapping per link: m (kg), com (m), inertia about the centre of mass (kg m^2) and name. By default links
+                have no mass.
+            parameters: pi itself instead of `links`, ten values per link, SI units.
+            gravity: The acceleration vector, m/s^2; (0, 0, -9.81) by default.
+            base: Places the first frame in the world: a 4 x 4 matrix or a translation (m); the identity by default.
+            tool: Places the tool in the last link's frame likewise; by default the tip is that frame.
+            name: The robot's name; "arm" by default.
+            limits: One `Limits` per joint, or None; none by default.
+            friction: One `Friction` per joint, or None; none by default.
+            transmissions: One `Transmission` per joint, or None; by default joints are rigid and without rotors.
+            values: Numbers for symbols, by name; none by default.
+            snap: Whether angles within 1e-5 rad of a right angle, or rounded to one, are taken for right angles; True by default.
+
+        Returns:
+            The robot, with one link per row.
 
         >>> import taupi as tp
         >>> arm = tp.Robot.from_dh([dict(a="a1"), dict(a="a2")], gravity=(0, "-g", 0))
         >>> arm.n, [s for s, _ in arm.symbols]
         (2, ['a1', 'a2', 'g'])
         """
-        from taupi.model.formats.dh import from_dh
-        from taupi.model.formats.serial_arm import Arm
+        from taupi.model.formats.serial_arm import Arm, from_dh
 
         arm = Arm(name, links, parameters, gravity, base, tool, limits, friction, transmissions, values, snap)
         return from_dh(rows, convention, arm)
@@ -345,7 +415,7 @@ class Robot(Coordinates):
         screws: Iterable[VectorLike],
         home: Iterable[PlacementLike],
         *,
-        links: Sequence[Mapping[str, Any]] | None = None,
+        links: Sequence[Mapping[str, object]] | None = None,
         parameters: Parameters | VectorLike | None = None,
         gravity: VectorLike = (0, 0, "-9.81"),
         base: PlacementLike | None = None,
@@ -360,18 +430,33 @@ class Robot(Coordinates):
     ) -> Robot:
         """Return a serial arm with T_i(q) = exp([S_1] q_1) ... exp([S_i] q_i) M_i (Lynch & Park 2017, eq. 4.14).
 
-        `screws` are S_i = (omega, v) in the base frame at q = 0: a revolute joint has a unit omega and v = -omega x r, with
-        r (m) a point on its axis; a prismatic joint has omega = 0 and a unit v. `home` has M_i of each link frame, a 4 x 4
-        matrix or a translation (m). `joint_names` are "joint1", "joint2", ... by default. `links`, `parameters`, `gravity`,
-        `base`, `tool`, `name`, `limits`, `friction`, `transmissions`, `values` and `snap` are those of `from_dh`.
+        Args:
+            screws: S_i = (omega, v) of each joint in the base frame at q = 0: a revolute joint has a unit omega and
+                v = -omega x r, with r (m) a point on its axis; a prismatic joint has omega = 0 and a unit v.
+            home: M_i of each link frame, a 4 x 4 matrix or a translation (m).
+            links: As in `from_dh`, like `parameters`, `gravity`, `base`, `tool`, `name`, `limits`, `friction`, `transmissions`,
+                `values` and `snap`.
+            parameters: See `links`.
+            gravity: See `links`.
+            base: See `links`.
+            tool: See `links`.
+            name: See `links`.
+            joint_names: The names of the joints; "joint1", "joint2", ... by default.
+            limits: See `links`.
+            friction: See `links`.
+            transmissions: See `links`.
+            values: See `links`.
+            snap: See `links`.
+
+        Returns:
+            The robot, with one link per screw.
 
         >>> import taupi as tp
         >>> arm = tp.Robot.from_poe([(0, 0, 1, 0, 0, 0), (0, 0, 1, 0, "-l1", 0)], [("l1", 0, 0), ("l1 + l2", 0, 0)])
         >>> arm.n, [s for s, _ in arm.symbols]
         (2, ['l1', 'l2'])
         """
-        from taupi.model.formats.poe import from_poe
-        from taupi.model.formats.serial_arm import Arm
+        from taupi.model.formats.serial_arm import Arm, from_poe
 
         arm = Arm(name, links, parameters, gravity, base, tool, limits, friction, transmissions, values, snap)
         return from_poe(screws, home, joint_names, arm)
@@ -388,11 +473,18 @@ class Robot(Coordinates):
     ) -> Robot:
         """Return a robot from the URDF file at `path`.
 
-        `lock` holds joints: names (held at 0) or a mapping from names to values (rad, m). `tip` keeps the chain from the root
-        to that link; by default all branches are kept. `gravity` is the acceleration vector (m/s^2), (0, 0, -9.81) by
-        default. `snap` (the default) takes angles printed as near-right ones for right angles. `floating=True` lets the base
-        move freely; None, the default, does so if the file has a floating joint, and False bolts it to the ground. For more, see
-        `taupi.model.formats.urdf.read`.
+        For frames, the order of joints and planar joints, see `taupi.model.formats.urdf.read`.
+
+        Args:
+            path: The file.
+            lock: The joints to hold: names (held at 0) or a mapping from names to values (rad, m); none by default.
+            tip: The link at which the chain from the root ends; by default all branches are kept.
+            gravity: The acceleration vector, m/s^2; (0, 0, -9.81) by default.
+            snap: Whether angles printed as near-right ones are taken for right angles; True by default.
+            floating: Whether the base moves freely; by default it does if the file has a floating joint at its root.
+
+        Returns:
+            The robot; its `notes` say what the reader changed or found suspect.
         """
         from taupi.model.formats.urdf import read
 
@@ -410,8 +502,18 @@ class Robot(Coordinates):
     ) -> Robot:
         """Return a robot from the MuJoCo XML file at `path`.
 
-        `gravity` is the file's by default; `lock`, `tip`, `snap` and `floating` are as in `from_urdf`, except that a free joint
-        of the file stays free by default. For more, see `taupi.model.formats.mjcf.read`.
+        For what is read of a file, see `taupi.model.formats.mjcf.read`.
+
+        Args:
+            path: The file.
+            gravity: The acceleration vector, m/s^2; the file's by default.
+            lock: The joints to hold, as in `from_urdf`.
+            tip: The body at which the chain from the root ends, as in `from_urdf`.
+            snap: As in `from_urdf`.
+            floating: Whether the base moves freely; by default it does if the file has a free joint.
+
+        Returns:
+            The robot; its `notes` say what the reader changed or found suspect.
         """
         from taupi.model.formats.mjcf import read
 

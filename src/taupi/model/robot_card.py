@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.model.scalars import is_symbolic
+from taupi.model.scalars import Scalar, is_symbolic
 from taupi.model.zero_pose import zero_pose
 from taupi.tables import html_table
 
@@ -63,7 +63,7 @@ def _picture(robot: Robot) -> str:
     )
 
 
-def _number(value: Any) -> str:
+def _number(value: Scalar | None) -> str:
     if value is None:
         return "-"
     return f"{float(value):.4g}" if isinstance(value, float) or not is_symbolic(value) else str(value)

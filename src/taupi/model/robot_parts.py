@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, Literal, TypeVar
 
-from taupi.errors import Argument, Part, TaupiError, shown, unknown
+from taupi.errors import Argument, Part, TaupiError, unknown
 from taupi.model.body import NO_BODY, Body
 from taupi.model.placement import IDENTITY, Placement
 from taupi.model.scalars import Scalar, Vector, exact, is_symbolic, unit_vector
 
 Kind = Literal["revolute", "continuous", "prismatic", "free", "ball"]
-# Joints of one degree of freedom, and those of several: "free" moves in all directions, "ball" turns about a point.
+# Joints of one degree of freedom, and of several: "free" moves in all directions, "ball" turns about a point.
 KINDS: tuple[str, ...] = ("revolute", "continuous", "prismatic")
 FREE: Final = "free"
 BALL: Final = "ball"
@@ -72,6 +72,14 @@ class Friction:
     stribeck: Scalar = _ZERO
     load: Scalar = _ZERO
     curve: Scalar = _ZERO
+
+    def with_spring_at(self, spring: Scalar, offset: Scalar) -> Friction:
+        """Return the friction and the constant torque of a `spring` (N m/rad, N/m) at positions counted without `offset`.
+
+        >>> Friction().with_spring_at(Fraction(3), Fraction(1, 2)).offset
+        Fraction(3, 2)
+        """
+        return self if spring == 0 or offset == 0 else dataclasses.replace(self, offset=self.offset + spring * offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +144,15 @@ class Joint:
         plain = Joint(self.name, "revolute", self.parent, self.coordinate)
         for name in ("ratio", "limits", "friction", "transmission", "mimic", "also", "spring"):
             if getattr(self, name) != getattr(plain, name):
-                message = f"Joint {self.name!r} is {self.kind}, and has {name}: that is for joints with one degree of freedom."
-                raise TaupiError(message)
+                raise TaupiError(
+                    "Joint {name!r} is {kind}, and has {other_name}: that is for joints with one degree of freedom.",
+                    name=self.name,
+                    kind=self.kind,
+                    other_name=name,
+                )
         if self.kind == FREE and self.parent != BASE:
             raise TaupiError(
-                f"Joint {self.name!r} is free, and moves on another link: only a root link can move freely."
+                "Joint {name!r} is free, and moves on another link: only a root link can move freely.", name=self.name
             )
 
     @property
@@ -191,9 +203,12 @@ POINT, WELD = "point", "weld"
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A closed loop, cut: two frames of the tree, `frame_a` and `frame_b`, that are kept together by an unknown force.
+    """A closed loop, cut: two frames of the tree that are kept together by an unknown force.
 
-    `kind` is "point", where their origins stay together, or "weld", where their axes do as well.
+    Attributes:
+        frame_a: The name of one frame.
+        frame_b: The name of the other.
+        kind: "point", by default, if their origins stay together; "weld" if their axes do as well.
     """
 
     frame_a: str
@@ -233,7 +248,7 @@ class Source:
 Record = TypeVar("Record", Friction, Transmission)
 
 
-def stated(record: Record, values: Mapping[str, Any], place: str = "") -> Record:
+def stated(record: Record, values: Mapping[str, object], place: str = "") -> Record:
     """Return a Friction or Transmission with other values as people state them, checked and made exact."""
     known = [f.name for f in dataclasses.fields(record)]
     for name in values:
@@ -252,28 +267,33 @@ def _stated(name: str, value: Any, what: Part) -> Any:
         return None
     number = exact(value, what)
     if name == "gear_ratio" and number == 0:
-        raise TaupiError(what, " is 0, expected d(motor angle)/d(joint angle), which is not 0.")
+        raise TaupiError("{what} is 0, expected d(motor angle)/d(joint angle), which is not 0.", what=what)
     if name in ("stiffness", "damping") and not is_symbolic(number) and number < 0:
-        raise TaupiError(what, f" is {float(number):g}, expected 0 or more.")
+        raise TaupiError("{what} is {got:g}, expected 0 or more.", what=what, got=float(number))
     return number
 
 
-def _is_infinite(value: Any) -> bool:
+def _is_infinite(value: object) -> bool:
     """Return whether a stiffness is infinite, as in a rigid joint."""
     if isinstance(value, str):
         return value.strip().lower().lstrip("+") in ("inf", "infinity")
     return isinstance(value, numbers.Real) and value == math.inf
 
 
-def refuse_twice(what: str, names: Sequence[Any], robot: str) -> None:
+def refuse_twice(what: str, names: Sequence[object], robot: str) -> None:
     """Refuse a name that is used twice in a robot."""
     for name, count in Counter(map(checked_name, names)).items():
         if count > 1:
-            raise TaupiError(f"{robot}: {what} name {shown(name)} is used twice. Give each {what} its own name.")
+            raise TaupiError(
+                "{robot}: {what} name {name!r} is used twice. Give each {what} its own name.",
+                robot=robot,
+                what=what,
+                name=name,
+            )
 
 
-def checked_name(name: Any) -> str:
+def checked_name(name: object) -> str:
     """Return a name, or refuse what is not text."""
     if not isinstance(name, str):
-        raise TaupiError(Argument("name"), f" is {shown(name)}, expected a text.")
+        raise TaupiError("{name} is {got!r}, expected a text.", got=name)
     return name

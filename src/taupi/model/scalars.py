@@ -93,22 +93,24 @@ def exact(x: ScalarLike, what: Part = "value") -> Scalar:
     if isinstance(x, str):
         return _from_text(x.strip(), what)
     if isinstance(x, bool):
-        raise TaupiError(what, f" is {x!r}, expected a number or a symbol.")
+        raise TaupiError("{what} is {got!r}, expected a number or a symbol.", what=what, got=x)
     if isinstance(x, numbers.Integral):
         return _sized(Fraction(int(x)), what)
     if isinstance(x, numbers.Real | Decimal):
         value = float(x)
         if not math.isfinite(value):
-            raise TaupiError(what, f" is {value}, expected a finite number.")
+            raise TaupiError("{what} is {got}, expected a finite number.", what=what, got=value)
         return _sized(Fraction(repr(value)), what)
     if hasattr(x, "free_symbols"):  # SymPy, without importing it
         return _sized(_simplest(x), what)
-    raise TaupiError(what, f" is {shown(x)}, expected a number or a symbol (a string such as 'l1').")
+    raise TaupiError("{what} is {got!r}, expected a number or a symbol (a string such as 'l1').", what=what, got=x)
 
 
 def _sized(x: Scalar, what: Part) -> Scalar:
     if isinstance(x, Fraction) and abs(x) > LARGEST:
-        raise TaupiError(what, f" is {_printed(x)}, expected a number below {LARGEST:g}.")
+        raise TaupiError(
+            "{what} is {got}, expected a number below {largest:g}.", what=what, got=_printed(x), largest=LARGEST
+        )
     return x
 
 
@@ -117,7 +119,7 @@ def _printed(x: Fraction) -> str:
     return shown(str(x)) if digits < 300 else f"a number of about {digits:.0f} digits"
 
 
-def items_of(values: Any) -> list[Any] | None:
+def items_of(values: object) -> list[Any] | None:
     """Return the items of a list, an array or an iterator, in order; None for anything that has no items, or no order."""
     if isinstance(values, str | bytes | Mapping | Set) or getattr(values, "shape", None) == ():
         return None
@@ -128,7 +130,7 @@ def exact_vector(values: VectorLike, what: Part, length: int = 3) -> tuple[Scala
     """Return a sequence of `length` numbers or symbols as exact scalars; `what` names it in error messages."""
     items = items_of(values)
     if items is None or len(items) != length:
-        raise TaupiError(what, f" is {shown(values)}, expected {length} numbers.")
+        raise TaupiError("{what} is {got!r}, expected {length} numbers.", what=what, got=values, length=length)
     return tuple(exact(v, what) for v in items)
 
 
@@ -140,7 +142,13 @@ def to_float(x: Scalar, what: Part = "value", values: Mapping[str, Fraction | No
             return float(x.subs(known))
         names = ", ".join(sorted(s.name for s in x.free_symbols))
         first = names.split(",")[0]
-        raise TaupiError(what, f" is the expression {x}: give {names} a value first, with robot.bind({first}=...).")
+        raise TaupiError(
+            "{what} is the expression {x}: give {names} a value first, with robot.bind({first}=...).",
+            what=what,
+            x=x,
+            names=names,
+            first=first,
+        )
     return float(x)
 
 
@@ -156,19 +164,15 @@ def with_values(x: Scalar, values: Mapping[str, Fraction | None]) -> Scalar:
 
 def _from_text(text: str, what: Part) -> Scalar:
     if _NUMBER.match(text):
-        return _from_decimal(text, what)
+        value = float(text)
+        if not math.isfinite(value) or len(text) > 400:
+            raise TaupiError("{what} is {got!r}, expected a finite number.", what=what, got=text[:40])
+        return _sized(Fraction(Decimal(text)), what) if value else Fraction(0)  # 1e-999999 is zero, no huge denominator
     if (ratio := _RATIO.match(text)) and int(ratio[2]):
         return _sized(Fraction(int(ratio[1]), int(ratio[2])), what)
     if text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        raise TaupiError(what, f" is {text!r}, expected a finite number.")
+        raise TaupiError("{what} is {got!r}, expected a finite number.", what=what, got=text)
     return parse_expression(text, what)
-
-
-def _from_decimal(text: str, what: Part) -> Fraction:
-    value = float(text)
-    if not math.isfinite(value) or len(text) > 400:
-        raise TaupiError(what, f" is {text[:40]!r}, expected a finite number.")
-    return _sized(Fraction(Decimal(text)), what) if value else Fraction(0)  # 1e-999999 is zero, no huge denominator
 
 
 def _simplest(expression: sympy.Expr) -> Scalar:
@@ -179,7 +183,9 @@ def _simplest(expression: sympy.Expr) -> Scalar:
     if not expression.free_symbols:  # pi/3, sqrt(2): rational to 40 digits
         value = expression.evalf(40)
         if not value.is_Float or abs(value) > LARGEST:
-            raise TaupiError(f"{shown(str(expression))} is not a real number below {LARGEST:g}.")
+            raise TaupiError(
+                "{expression!r} is not a real number below {largest:g}.", expression=str(expression), largest=LARGEST
+            )
         return Fraction(str(value)) if float(value) else Fraction(0)
     return expression
 
@@ -248,10 +254,12 @@ def parse_expression(text: str, what: Part = "value") -> Scalar:
         result = walk(tree)
     except (SyntaxError, Warning, ValueError, RecursionError, MemoryError, TypeError):
         raise TaupiError(
-            what, f" is {text[:40]!r}, expected a number or a formula of names, numbers, + - * / ** sin cos sqrt."
+            "{what} is {got!r}, expected a number or a formula of names, numbers, + - * / ** sin cos sqrt.",
+            what=what,
+            got=text[:40],
         ) from None
     if result.is_finite is False or result.is_real is False or result.has(sympy.zoo, sympy.oo, sympy.nan, sympy.I):
-        raise TaupiError(what, f" is {text[:40]!r}, which is not a finite number.")
+        raise TaupiError("{what} is {got!r}, which is not a finite number.", what=what, got=text[:40])
     return _sized(_simplest(result), what)
 
 
@@ -335,13 +343,13 @@ def snapped_unit_vector(values: VectorLike, what: Part = "axis", snap: bool = Tr
     """Return the same as `unit_vector`, and by what angle it was snapped to a coordinate axis."""
     x = exact_vector(values, what)
     if any(is_symbolic(v) for v in x):
-        raise TaupiError(what, f" is {tuple(map(str, x))}: a direction must be numbers.")
+        raise TaupiError("{what} is {x}: a direction must be numbers.", what=what, x=tuple(map(str, x)))
     if sum(v * v for v in x) == 1:
         return x, 0.0
     direction = [float(v) for v in x]
     length = math.hypot(*direction)
     if not 1e-12 < length < 1e12:
-        raise TaupiError(what, f" is {tuple(direction)}, which has no direction.")
+        raise TaupiError("{what} is {direction}, which has no direction.", what=what, direction=tuple(direction))
     direction = [v / length for v in direction]
     k = max(range(3), key=lambda i: abs(direction[i]))
     a, b = ((k + 1) % 3, (k + 2) % 3)

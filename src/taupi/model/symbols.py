@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from taupi.model.placement import Placement
 from taupi.model.robot_parts import Frame, Joint, Link
-from taupi.model.scalars import Vector, is_symbolic
+from taupi.model.scalars import Scalar, Vector, is_symbolic
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
@@ -33,7 +33,7 @@ def symbols_of(
     known = known or {}
     symbols: dict[str, Fraction | None] = {}
 
-    def visit(x: Any) -> None:
+    def visit(x: Scalar | Placement | tuple[object, ...] | None) -> None:
         if isinstance(x, tuple):
             for y in x:
                 visit(y)

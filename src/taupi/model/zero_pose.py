@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.errors import TaupiError
 from taupi.model.placement import Placement
-from taupi.model.scalars import exact, is_symbolic
+from taupi.model.requirements import require_fixed_base
+from taupi.model.scalars import Scalar, exact, is_symbolic
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
@@ -39,8 +39,7 @@ def zero_pose(robot: Robot) -> ZeroPose:
 
     A robot with a free base is refused, and so is a length without a value.
     """
-    if robot.floating:
-        raise TaupiError(f"{robot.name} has a free base: it has no zero to be drawn at.")
+    require_fixed_base(robot, "{robot} has a free base: it has no zero to be drawn at.")
     values = {name: value for name, value in robot.symbols if value is not None}
     start = _matrix(robot.base, values)
     joints: list[np.ndarray] = []
@@ -58,10 +57,10 @@ def zero_pose(robot: Robot) -> ZeroPose:
     return ZeroPose(tuple(joints), tuple(links), tip, tuple(lines))
 
 
-def _matrix(placement: Placement, values: Mapping[str, Any]) -> np.ndarray:
+def _matrix(placement: Placement, values: Mapping[str, Scalar]) -> np.ndarray:
     """Return a placement as doubles, with values for its symbols."""
 
-    def known(x: Any) -> Any:
+    def known(x: Scalar) -> Scalar:
         return exact(x.subs(values)) if is_symbolic(x) else x
 
     rows = tuple(tuple(map(known, row)) for row in placement.rotation)

@@ -16,6 +16,5 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.papers.registry import reproduce
-    from taupi.papers.registry import studies
+    from taupi.papers.registry import reproduce, studies
     from taupi.papers.study import Reproduction

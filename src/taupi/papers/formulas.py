@@ -12,7 +12,7 @@ from taupi.program.explicit.from_text import quotient
 from taupi.program.program import Program
 
 
-def differing(program: Program, expressions: Sequence[Any], spare: int = 32) -> list[int]:
+def differing(program: Program, expressions: Sequence[object], spare: int = 32) -> list[int]:
     """Return the indices of a program's outputs, flat and row-major, that differ from `expressions`, text or SymPy.
 
     An empty list means that all are equal. `spare` is how many further variables the polynomials may need.
@@ -27,7 +27,10 @@ def differing(program: Program, expressions: Sequence[Any], spare: int = 32) -> 
     flat = [p for output in expansion.outputs for p in output]
     if len(flat) != len(expressions):
         raise TaupiError(
-            f"expressions has {len(expressions)} entries, expected {len(flat)}: one per output of {program.name}."
+            "expressions has {got} entries, expected {expected}: one per output of {program}.",
+            got=len(expressions),
+            expected=len(flat),
+            program=program.name,
         )
     wanted = [quotient(ring, e, "a formula") for e in expressions]
     return [k for k, (p, w) in enumerate(zip(flat, wanted, strict=True)) if ring.add(p, w, -1).numerator != 0]
@@ -52,7 +55,7 @@ def readable(entries: Sequence[str]) -> str:
     return ", ".join(acting) if acting else "0"
 
 
-def numeric(text: str, values: Mapping[str, Any], functions: Any = "numpy") -> Any:
+def numeric(text: str, values: Mapping[str, object], functions: object = "numpy") -> Any:
     """Return the value of a formula with `values` for its names: numbers, arrays, or SX with CasADi's `functions`.
 
     >>> float(numeric("2*cos(q1)", {"q1": 0.0}))

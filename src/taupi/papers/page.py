@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import json
+import os
+import platform
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-from taupi.papers.study import GROUPS, Count, Picture, Reproduction, Row, Table, by_part, headings, row_cells
+from taupi.command_line import recorded_command
+from taupi.files import refuse_to_replace, write_folder
+from taupi.papers.study import GROUPS, Count, Picture, Reproduction, StudyRow, StudyTable, by_part, headings, row_cells
 from taupi.reporting.chart import Line, chart
 from taupi.reporting.page import assembled
 from taupi.reporting.sections.base import cell, figure, head, listed, part
@@ -27,7 +35,9 @@ def reproduction_page(reproduction: Reproduction) -> str:
                 f'<p class="soft">{html.escape(str(Count.of(rows)))}.</p>{"".join(map(_part, by_part(rows).items()))}'
             )
             parts.append(("reference" if own else "paper", GROUPS[own], body))
-    parts += [(_anchor(name), t.title, _table(t)) for name, t in reproduction.tables.items()]
+    parts += [
+        (re.sub(r"\W+", "-", name.lower()).strip("-"), t.title, _table(t)) for name, t in reproduction.tables.items()
+    ]
     if reproduction.notes:
         parts.append(("notes", "What was not reproduced, and what to know", listed(reproduction.notes)))
     subtitle = f"{reproduction.study.document}; taupi {__version__}"
@@ -50,12 +60,12 @@ def _summary(reproduction: Reproduction) -> str:
     return f'<div class="figures">{"".join(tiles)}</div><p>Rerun: {html.escape(reproduction.study.reruns)}.</p>'
 
 
-def _part(part: tuple[str, Sequence[Row]]) -> str:
+def _part(part: tuple[str, Sequence[StudyRow]]) -> str:
     title, rows = part
     return (f"<h3>{html.escape(title)}</h3>" if title else "") + _rows(rows)
 
 
-def _rows(rows: Sequence[Row]) -> str:
+def _rows(rows: Sequence[StudyRow]) -> str:
     titles = headings(rows)
     numeric = all(isinstance(row.ours, float) for row in rows)
     right = [
@@ -71,7 +81,7 @@ def _rows(rows: Sequence[Row]) -> str:
     return f'<div class="wide"><table>{head(titles, right)}<tbody>{"".join(lines)}</tbody></table></div>'
 
 
-def _table(table: Table) -> str:
+def _table(table: StudyTable) -> str:
     heading, *rows = table.cells()
     numbers = [k for k in range(len(heading)) if all(isinstance(row[k], float | int) for row in table.rows)]
     lines = "".join(
@@ -90,6 +100,7 @@ def _pictures(pictures: Sequence[Picture]) -> str:
             f"picture{k}",
             POINTS,
             across=p.across,
+            log=p.log,
         )
         for k, p in enumerate(pictures)
     ]
@@ -97,5 +108,59 @@ def _pictures(pictures: Sequence[Picture]) -> str:
     return f'{hint}<div class="charts">{"".join(charts)}</div>'
 
 
-def _anchor(title: str) -> str:
-    return re.sub(r"\W+", "-", title.lower()).strip("-")
+SCHEMA = 2
+PAPER, REFERENCE, RECORD, PAGE = "paper.csv", "reference.csv", "reproduction.json", "report.html"
+
+
+def write_reproduction(reproduction: Reproduction, folder: str | os.PathLike[str], force: bool = False) -> list[str]:
+    """Write the files of a reproduction into `folder`, all or none; return their names. `force` replaces earlier ones."""
+    names = [PAPER, REFERENCE, RECORD, PAGE, *(f"{name}.csv" for name in reproduction.tables)]
+
+    def fill(place: Path) -> None:
+        columns = (
+            "part",
+            "what",
+            "stated",
+            "ours",
+            "recommended",
+            "unit",
+            "share",
+            "source",
+            "rule",
+            "agrees",
+            "verdict",
+        )
+        for name, rows in ((PAPER, reproduction.paper), (REFERENCE, reproduction.reference)):
+            _write_csv(place / name, columns, ([row.to_dict()[c] for c in columns] for row in rows))
+        for name, table in reproduction.tables.items():
+            _write_csv(place / f"{name}.csv", table.heading, table.rows)
+        record = {
+            "schema": SCHEMA,
+            **reproduction.to_dict(),
+            "seconds": reproduction.seconds,
+            "provenance": _provenance(),
+        }
+        text = json.dumps(record, indent=1, ensure_ascii=False, default=float)
+        (place / RECORD).write_text(text + "\n", encoding="utf-8")
+        (place / PAGE).write_text(reproduction_page(reproduction), encoding="utf-8")
+
+    write_folder(folder, fill, force, own=names)
+    return names
+
+
+def check_folder(folder: str | os.PathLike[str], force: bool = False) -> None:
+    """Refuse a folder that already holds a reproduction, before the work begins; `force` allows it."""
+    refuse_to_replace(folder, (PAPER, REFERENCE, RECORD, PAGE), force)
+
+
+def _write_csv(path: Path, heading: Iterable[str], rows: Iterable[Iterable[object]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(heading)
+        writer.writerows(rows)
+
+
+def _provenance() -> dict[str, str]:
+    command = recorded_command() if Path(sys.argv[0]).stem in ("taupi", "__main__") else ""
+    facts = {"taupi": __version__, "python": platform.python_version(), "command": command}
+    return {k: v for k, v in facts.items() if v}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from importlib import import_module
 
 from taupi.errors import unknown
-from taupi.papers.study import Reproduction, Study
+from taupi.papers.study import PublishedStudy, Reproduction
 from taupi.progress import progress
 
 # By name, the module that has its `STUDY`.
@@ -20,16 +20,19 @@ STUDIES = {
 }
 
 
-def study(name: str) -> Study:
+def study(name: str) -> PublishedStudy:
     """Return the study called `name`."""
     if name not in STUDIES:
         raise unknown("study", name, STUDIES)
-    entry: Study = import_module(STUDIES[name]).STUDY
+    entry: PublishedStudy = import_module(STUDIES[name]).STUDY
     return entry
 
 
-def studies() -> tuple[Study, ...]:
-    """Return the studies that can be rerun: name, document, what is rerun, about how many seconds it takes.
+def studies() -> tuple[PublishedStudy, ...]:
+    """Return the studies that can be rerun.
+
+    Returns:
+        The studies, each with its name, its document, what is rerun, and about how many seconds that takes.
 
     >>> import taupi as tp
     >>> [study.name for study in tp.papers.studies()]
@@ -39,11 +42,17 @@ def studies() -> tuple[Study, ...]:
 
 
 def reproduce(name: str) -> Reproduction:
-    """Rerun the study called `name` and return the figures of its paper, and our own reference runs, beside ours.
+    """Rerun a study, and return the figures of its paper and of our own reference runs beside ours.
 
-    `name` is one of `taupi.papers.studies()`, such as "zollo2014". The result has `paper` and `reference`, two
-    tables of rows with a rule and a verdict each, `tables`, `pictures` and `notes`. It prints as
-    text, and `write` saves it in a folder as CSV, JSON and an HTML page.
+    Args:
+        name: One of `taupi.papers.studies()`, such as "zollo2014".
+
+    Returns:
+        Rows with a rule and a verdict each, in `paper` and `reference`, with `tables`, `pictures` and `notes`. It prints as text,
+        and `write` saves it in a folder as CSV, JSON and an HTML page.
+
+    Raises:
+        TaupiError: There is no study of this name.
 
     >>> import taupi as tp
     >>> again = tp.papers.reproduce("gabiccini2009")

@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError
-from taupi.reporting.chart import TIME, Axis
+from taupi.dynamics.types import ArrayLike
+from taupi.errors import TaupiError
+from taupi.reporting.chart import TIME, ChartAxis
 from taupi.tables import html_table, table
 
 # Where the protocol and the figures of our own reference runs are documented.
@@ -22,14 +22,24 @@ Step = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Row:
+class StudyRow:
     """A figure, formula or statement of a source beside ours, the rule of comparison, and whether they agree.
 
-    `what` is compared, `stated` is the source's text, `unit` its unit and `source` where a reader finds it. `own` says that the
-    source is one of our own reference runs, not the paper. `ours` is the result of the literal reading, which the verdict
-    is about; `recommended`, if there is one, that of a better method. `rule` says in words when they agree, `tolerance` how far a
-    number may be from the stated one. `because` says why they differ, if that is known; if it is not, `tried` says what was
-    investigated. `part` is its heading.
+    Attributes:
+        what: What is compared.
+        stated: Text of the source.
+        ours: Result of the literal reading, which the verdict is about.
+        agrees: Whether both agree by the rule.
+        rule: When they agree, in words.
+        unit: Unit of the figure.
+        source: Where a reader finds it.
+        because: Why they differ, if that is known.
+        tolerance: How far a number may be from the stated one.
+        recommended: Result of a better method, if there is one.
+        part: Heading of the row.
+        own: Whether the source is one of our own reference runs, not the paper.
+        tried: What was investigated where the reason of a difference is not known.
+        share: Of many runs of ours with random inputs where the source prints one and not its inputs, how many come as near.
     """
 
     what: str
@@ -45,6 +55,7 @@ class Row:
     part: str = ""
     own: bool = False
     tried: str = ""
+    share: float | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "agrees", bool(self.agrees))
@@ -76,7 +87,7 @@ class Row:
         except InvalidOperation:
             return 4
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the row for JSON."""
         return {k: getattr(self, k) for k in self.__dataclass_fields__} | {"verdict": self.verdict}
 
@@ -92,10 +103,10 @@ def figure(
     recommended: float | None = None,
     *,
     reason: str = "",
-) -> Row:
+) -> StudyRow:
     """Return the row of a printed number, as text; it agrees if ours rounds to the printed digits.
 
-    `what`, `unit`, `source`, `because` and `recommended` are as in `Row`. `tolerance` is how far ours may be from the stated
+    `what`, `unit`, `source`, `because` and `recommended` are as in `StudyRow`. `tolerance` is how far ours may be from the stated
     number, by default half a unit of its last printed digit; one that is given needs its `reason`, which the rule states.
 
     >>> figure("V at 40 s", "5.19", 5.1852, "J").verdict
@@ -106,11 +117,11 @@ def figure(
     """
     number = Decimal(stated)
     if tolerance is not None and not reason:
-        raise TaupiError(Argument("tolerance"), f" of {what!r} is given without the ", Argument("reason"), " for it.")
+        raise TaupiError("{tolerance} of {what!r} is given without the {reason} for it.", what=what)
     allowed = 0.5 * 10.0 ** int(number.as_tuple().exponent) if tolerance is None else tolerance
     agrees = math.isfinite(ours) and abs(ours - float(number)) <= allowed * (1 + 1e-9)
     rule = "to the printed digits" if tolerance is None else f"within {tolerance:.2g}: {reason}"
-    return Row(what, stated, float(ours), agrees, rule, unit, source, because, allowed, recommended)
+    return StudyRow(what, stated, float(ours), agrees, rule, unit, source, because, allowed, recommended)
 
 
 def between(
@@ -124,10 +135,10 @@ def between(
     source: str = "",
     because: str = "",
     recommended: float | None = None,
-) -> Row:
+) -> StudyRow:
     """Return the row of a number that ours can only approximate, as random draws differ: it agrees from `low` to `high`.
 
-    `reason` says why the range is that wide; the rule states both. The other arguments are as in `Row`.
+    `reason` says why the range is that wide; the rule states both. The other arguments are as in `StudyRow`.
 
     >>> row = between("error", "0.167", 0.146, 0.14, 0.24, "so far other motions vary")
     >>> row.verdict, row.rule
@@ -135,24 +146,24 @@ def between(
     """
     agrees = math.isfinite(ours) and low <= ours <= high
     band = f"{low:.3g} to {high:.3g}" if low > 0 else f"at most {high:.3g}"
-    return Row(what, stated, float(ours), agrees, f"{band}: {reason}", unit, source, because, None, recommended)
+    return StudyRow(what, stated, float(ours), agrees, f"{band}: {reason}", unit, source, because, None, recommended)
 
 
 def statement(
     what: str, stated: str, ours: str, agrees: bool, source: str = "", because: str = "", *, rule: str
-) -> Row:
+) -> StudyRow:
     """Return the row of a statement or formula: `what` it is, `stated` and `ours` as text, whether `ours` agrees.
 
     `source` is where it is printed, `because` why it differs, `rule` when it would agree.
     """
-    return Row(what, stated, ours, agrees, rule, source=source, because=because)
+    return StudyRow(what, stated, ours, agrees, rule, source=source, because=because)
 
 
 SAME_FORMULA = "equal, symbol by symbol"
 EXACT = 1e-9  # relative: rounding of a few thousand doubles stays below this, any mistake is above
 
 
-def off(got: Any, wanted: Any) -> float:
+def off(got: ArrayLike, wanted: ArrayLike) -> float:
     """Return the largest difference relative to the largest entry of `wanted`."""
     return float(np.abs(np.asarray(got) - wanted).max() / np.abs(wanted).max())
 
@@ -167,32 +178,40 @@ def compared(
     because: str = "",
     exact: float = EXACT,
     reason: str = "rounding",
-) -> Row:
+) -> StudyRow:
     """Return the row of an equation: `printed` in the document, and what `holds` instead.
 
     `gap` is the relative error of the printed equation, `left` that of the correct one; `exact` is the limit below which an error
-    counts as its `reason` says. `what`, `source` and `because` are as in `Row`.
+    counts as its `reason` says. `what`, `source` and `because` are as in `StudyRow`.
     """
     ours = f"off by {gap:.1e}" + ("" if left is None else f"; {holds}: {left:.1e}")
     return statement(what, printed, ours, gap < exact, source, because, rule=f"off by less than {exact:.0e}: {reason}")
 
 
-def holding(source: str, facts: Sequence[tuple[str, str, float]]) -> list[Row]:
+def equation(
+    where: str, printed: str, holds: str, gap: float, left: float | None = None, because: str = ""
+) -> StudyRow:
+    """Return the row of an equation; `where` has its number before a colon."""
+    source, _, what = where.partition(": ")
+    return compared(what, printed, holds, gap, left, source, because)
+
+
+def holding(source: str, facts: Sequence[tuple[str, str, float]]) -> list[StudyRow]:
     """Return the rows of equations that should hold as printed: what, the equation, its relative error."""
     return [compared(what, printed, "", gap, None, source) for what, printed, gap in facts]
 
 
-def own_runs(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows as those of our own reference runs: no paper states them."""
+def own_runs(rows: Sequence[StudyRow]) -> list[StudyRow]:
+    """Return the rows marked as our own reference runs, which no paper states."""
     return [replace(row, own=True, source=row.source or REFERENCE_RUNS) for row in rows]
 
 
-def in_part(part: str, rows: Sequence[Row]) -> list[Row]:
+def in_part(part: str, rows: Sequence[StudyRow]) -> list[StudyRow]:
     """Return the rows under the heading `part`."""
     return [replace(row, part=part) for row in rows]
 
 
-def shown(value: Any, digits: int = 4) -> str:
+def shown(value: object, digits: int = 4) -> str:
     """Return a value as readable text: a number with some digits, None as an empty string."""
     return "" if value is None else f"{value:.{digits}g}" if isinstance(value, float | np.floating) else str(value)
 
@@ -203,12 +222,12 @@ def clipped(text: str, most: int = 60) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class StudyTable:
     """A table of results: a title, a heading, rows of text and numbers."""
 
     title: str
     heading: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
 
     def cells(self) -> list[tuple[str, ...]]:
         """Return heading and rows as text."""
@@ -217,17 +236,21 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Up to three lines over time (N,), by name: a chart of the page. `across` is the axis if it is not time."""
+    """Up to three lines over time (N,), by name: a chart of the page.
+
+    `across` is the axis if it is not time; with `log` the vertical scale is logarithmic.
+    """
 
     title: str
     unit: str
     time: np.ndarray
     lines: Mapping[str, np.ndarray]
-    across: Axis = TIME
+    across: ChartAxis = TIME
+    log: bool = False
 
 
 @dataclass(frozen=True)
-class Study:
+class PublishedStudy:
     """A published study: its `name`, its `document`, what it `reruns`, about how many `seconds` that takes.
 
     `run(step)` reruns it and returns a `Reproduction`; it calls `step(name)` at the beginning of each of its `steps`, which moves
@@ -252,7 +275,7 @@ class Count:
     unknown: int
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> Count:
+    def of(cls, rows: Sequence[StudyRow]) -> Count:
         """Return the count of some rows."""
         agree = sum(row.agrees for row in rows)
         known = sum(row.explained for row in rows) - agree
@@ -271,28 +294,31 @@ class Count:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reproduction:
-    """A `study` rerun: `rows` beside ours, `tables` by name, `pictures`, and `notes` in words.
+    """A study rerun: what its paper states beside ours.
 
-    `paper` are the rows of the paper's own figures and formulas, `reference` those of our own reference runs; `counts` has the
-    count of each. `seconds` is how long it took. `holds` says whether every row agrees, or differs and is
-    explained: by its reason, or by what was tried to find one.
-    `write(folder)` writes all of it to files.
+    Attributes:
+        study: What was rerun.
+        rows: Figures, formulas and statements beside ours, each with a rule of comparison and a verdict.
+        tables: Tables of results, by name.
+        pictures: Lines over time, or over another axis.
+        notes: What else there is to know, in words.
+        seconds: How long it took.
     """
 
-    study: Study
-    rows: tuple[Row, ...]
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    study: PublishedStudy
+    rows: tuple[StudyRow, ...]
+    tables: Mapping[str, StudyTable] = field(default_factory=dict)
     pictures: tuple[Picture, ...] = ()
     notes: tuple[str, ...] = ()
     seconds: float = math.nan
 
     @property
-    def paper(self) -> tuple[Row, ...]:
+    def paper(self) -> tuple[StudyRow, ...]:
         """The rows of the paper's own figures and formulas."""
         return tuple(row for row in self.rows if not row.own)
 
     @property
-    def reference(self) -> tuple[Row, ...]:
+    def reference(self) -> tuple[StudyRow, ...]:
         """The rows of our own reference runs."""
         return tuple(row for row in self.rows if row.own)
 
@@ -318,11 +344,11 @@ class Reproduction:
 
         Files of an earlier reproduction are replaced only if `force` is true.
         """
-        from taupi.papers.folder import write_reproduction
+        from taupi.papers.page import write_reproduction
 
         return write_reproduction(self, folder, force)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return rows, tables and notes for JSON."""
         study = {k: getattr(self.study, k) for k in ("name", "document", "reruns")}
         tables = {k: {"title": t.title, "heading": t.heading, "rows": t.rows} for k, t in self.tables.items()}
@@ -348,29 +374,32 @@ class Reproduction:
         )
 
 
-def by_part(rows: Sequence[Row]) -> dict[str, list[Row]]:
+def by_part(rows: Sequence[StudyRow]) -> dict[str, list[StudyRow]]:
     """Return the rows by heading, in order."""
-    parts: dict[str, list[Row]] = {}
+    parts: dict[str, list[StudyRow]] = {}
     for row in rows:
         parts.setdefault(row.part, []).append(row)
     return parts
 
 
-def headings(rows: Sequence[Row]) -> tuple[str, ...]:
+def headings(rows: Sequence[StudyRow]) -> tuple[str, ...]:
     """Return the heading of a table of rows; units and recommended values only if there are any."""
     literal = "ours, literal" if any(row.recommended is not None for row in rows) else "ours"
     stated = "reference run" if any(row.own for row in rows) else "published"
-    names = ("what", stated, literal, "ours, recommended", "unit", "source", "agrees if", "verdict")
+    literal = "ours, median" if any(row.share is not None for row in rows) else literal
+    names = ("what", stated, literal, "ours, recommended", "unit", "as near", "source", "agrees if", "verdict")
     return tuple(name for name, keep in zip(names, _kept(rows), strict=True) if keep)
 
 
-def row_cells(rows: Sequence[Row], row: Row) -> tuple[str, ...]:
+def row_cells(rows: Sequence[StudyRow], row: StudyRow) -> tuple[str, ...]:
     """Return a row's cells for the heading of `rows`."""
     ours, better = shown(row.ours, row.digits), shown(row.recommended, row.digits)
-    cells = (row.what, row.stated, ours, better, row.unit, row.source, row.rule, row.verdict)
+    share = "" if row.share is None else f"{row.share:.1%}"
+    cells = (row.what, row.stated, ours, better, row.unit, share, row.source, row.rule, row.verdict)
     return tuple(cell for cell, keep in zip(cells, _kept(rows), strict=True) if keep)
 
 
-def _kept(rows: Sequence[Row]) -> tuple[bool, ...]:
-    recommended = any(row.recommended is not None for row in rows)
-    return (True, True, True, recommended, any(row.unit for row in rows), any(row.source for row in rows), True, True)
+def _kept(rows: Sequence[StudyRow]) -> tuple[bool, ...]:
+    recommended, shares = (any(getattr(row, name) is not None for row in rows) for name in ("recommended", "share"))
+    units, sources = (any(getattr(row, name) for row in rows) for name in ("unit", "source"))
+    return (True, True, True, recommended, units, shares, sources, True, True)

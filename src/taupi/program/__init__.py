@@ -14,12 +14,12 @@ __all__ = [
     "Constants",
     "Port",
     "Program",
+    "release_memory",
     "trace",
 ]
 
 if TYPE_CHECKING:
     from taupi.program.accumulator import Accumulator
-    from taupi.program.constants import Constants
-    from taupi.program.port import Port
-    from taupi.program.program import Program
-    from taupi.program.program import trace
+    from taupi.program.batch_results import release_memory
+    from taupi.program.ports import Constants, Port
+    from taupi.program.program import Program, trace

@@ -6,13 +6,13 @@ Only a block of the regressor, a few megabytes, exists at a time; what is kept i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, unknown
-from taupi.program.arguments import batch
+from taupi.program.ports import batch
 from taupi.program.program import Port, Program
 from taupi.threads import small_algebra
 
@@ -96,11 +96,10 @@ class Accumulator:
             raise unknown(Argument("kind"), kind, ("normal", "qr"))
         if not isinstance(program, Program):
             raise TaupiError(
-                Argument("program"),
-                f" is {type(program).__name__}, expected a regressor: taupi.regressor(robot).",
+                "{program} is {got}, expected a regressor: taupi.regressor(robot).", got=type(program).__name__
             )
         if len(program.outputs) != 1 or len(program.outputs[0].shape) != 2:
-            raise TaupiError(f"{program.name} is not a regressor: one output with two axes is needed.")
+            raise TaupiError("{program} is not a regressor: one output with two axes is needed.", program=program.name)
         self._n, self._p = program.outputs[0].shape
         block = max(64, BLOCK_BYTES // (8 * self._n * (self._p + 1))) if block is None else block
         self.program, self.kind, self.block = program, kind, whole_number("block", block)
@@ -115,11 +114,11 @@ class Accumulator:
         self._kernel: Kernel = self.program.compile("cpu", layout="batch_last")  # type: ignore[assignment]
         self._buffer = np.zeros((self._p + 1, self._n, self.block))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Return the state without machine code and buffer: a copy in another process creates its own."""
         return {k: v for k, v in self.__dict__.items() if k not in ("_kernel", "_buffer")}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self._prepare()
 
@@ -129,7 +128,9 @@ class Accumulator:
         (torque,), lead = batch("tau", [Port("tau", (self._n,))], [tau], {})
         count = int(np.prod(shape, dtype=int))
         if lead != shape:
-            raise TaupiError(Argument("tau"), f" has batch shape {lead}, expected {shape}: that of the inputs.")
+            raise TaupiError(
+                "{tau} has batch shape {lead}, expected {shape}: that of the inputs.", lead=lead, shape=shape
+            )
         for start in range(0, count, self.block):
             stop = min(start + self.block, count)
             parts = [a[start:stop] if len(a) == count else a for a in arrays]
@@ -157,7 +158,7 @@ class Accumulator:
         self._rest += other._rest + error
         self.rows += other.rows
 
-    def _identity(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[object, ...]:
         parameters = self.program.parameters
         return self.kind, self._n, self._p, parameters.names if parameters is not None else ()
 

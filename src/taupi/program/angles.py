@@ -26,7 +26,7 @@ def angular_registers(tape: Tape) -> set[int]:
 
 
 def combined_point(op: str, points: list[Point]) -> Point:
-    """Return the circle point of -a, 2a, a + b or a - b from those of a and b, by the addition theorems."""
+    """Return the circle point of -a, 2a, a + b or a - b from the points of a and b, by the addition theorems."""
     (c, s), *rest = points
     if op == "neg":
         return c, -s

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from taupi.errors import TaupiError
-from taupi.files import write_private
+from taupi.files import status_of, write_private
 from taupi.input_files import open_regular
 
 # To be changed whenever the format of the stored files changes.
@@ -27,7 +27,12 @@ def folder() -> Path | None:
     if setting.lower() in ("off", "0", "no", "false", "none"):
         return None
     if setting:
-        return Path(setting).expanduser() / f"objects-{_VERSION}"
+        try:
+            return Path(setting).expanduser() / f"objects-{_VERSION}"
+        except RuntimeError:  # ~ of somebody without a home folder
+            raise TaupiError(
+                "TAUPI_CACHE is {got!r}, expected a folder that exists or can be made.", got=setting
+            ) from None
     stated = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
     with suppress(RuntimeError):  # no home folder
         home = Path(stated) if stated else Path.home() / ".cache"
@@ -39,12 +44,11 @@ def folder() -> Path | None:
 
 def stored(file: Path | None) -> bytes | None:
     """Return what `store` wrote to a file, if only this user can write it and it is complete, by the hash that it begins with."""
-    if file is None:
+    if file is None or not _is_private(status_of(file.parent)):
         return None
     try:
         with open_regular(file, "machine code") as stream:
-            status = os.fstat(stream.fileno())
-            if hasattr(os, "getuid") and (status.st_uid != os.getuid() or status.st_mode & 0o022):
+            if not _is_private(os.fstat(stream.fileno())):
                 return None
             data = stream.read()
     except (OSError, TaupiError):  # a pipe or a folder is not machine code
@@ -53,9 +57,16 @@ def stored(file: Path | None) -> bytes | None:
     return content if _digest(file, content) == digest else None
 
 
+def _is_private(status: os.stat_result | None) -> bool:
+    """Return whether a file or folder belongs to this user, and nobody else may write to it."""
+    if status is None:
+        return False
+    return not hasattr(os, "getuid") or (status.st_uid == os.getuid() and not status.st_mode & 0o022)
+
+
 def store(file: Path | None, content: bytes) -> None:
-    """Write a file, completely or not at all; a folder that cannot be written to is not an error."""
-    if file is None:
+    """Write a file, completely or not at all; a folder that cannot be written to, or not by this user alone, is not an error."""
+    if file is None or (file.parent.exists() and not _is_private(status_of(file.parent))):
         return
     with suppress(OSError):
         write_private(file, _digest(file, content) + content)

@@ -8,17 +8,16 @@ from importlib import import_module
 from pathlib import Path
 
 from taupi.errors import Argument, TaupiError, unknown
-from taupi.files import path_of, write_texts
+from taupi.files import of_this_notebook, path_of, write_texts
 from taupi.program.emitters import LANGUAGES
 from taupi.program.program import Program
 
 
 def sources(program: Program, language: str, name: str | None = None, dtype: str = "float64") -> dict[str, str]:
-    """Return a program's source texts by file name, the main one first; the arguments are those of `emit`."""
+    """Return a program's source texts by file name, the main one first; the arguments are as in `emit`."""
     if not isinstance(program, Program):
         raise TaupiError(
-            Argument("program"),
-            f" is {type(program).__name__}, expected a Program such as taupi.regressor(robot).",
+            "{program} is {got}, expected a Program such as taupi.regressor(robot).", got=type(program).__name__
         )
     if language not in LANGUAGES:
         raise unknown(Argument("language"), language, LANGUAGES)
@@ -35,12 +34,19 @@ def emit(
     project: bool = False,
     force: bool = False,
 ) -> list[Path]:
-    """Write the source of a `program` into a `directory`, and return the paths of its files.
+    """Write the source of a program into a directory, which is created if it does not exist.
 
-    `language` is "c" (C99, header and source), "python" (needs only NumPy), "matlab" (Octave too) or "cuda" (a kernel). The
-    function and its files are called `name`, by default the program's name; `dtype` is "float64" (the default) or "float32".
-    `project` adds a CMakeLists.txt, a README.md and an example of a call from Python to C. The directory is created if it does
-    not exist. If it holds files of these names, nothing is written unless `force` is set.
+    Args:
+        program: The program.
+        language: "c" (C99, header and source), "python" (needs only NumPy), "matlab" (Octave too) or "cuda" (a kernel).
+        directory: Where to write.
+        name: The name of the function and its files, by default the program's.
+        dtype: "float64" (the default) or "float32".
+        project: Whether to add a CMakeLists.txt, a README.md and an example of a call from Python to C; False by default.
+        force: Whether files of these names are overwritten; otherwise, by default, nothing is written if there is one.
+
+    Returns:
+        The paths of the files.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -51,12 +57,8 @@ def emit(
     if project:
         if language != "c":
             raise TaupiError(
-                Argument("project", True),
-                " goes with ",
-                Argument("language", "c"),
-                ", got ",
-                Argument("language", language),
-                ".",
+                "{project=True} goes with {language='c'}, got {other_language}.",
+                other_language=Argument("language", language),
             )
         from taupi.program.emitters.c_project import project as project_files
 
@@ -71,22 +73,19 @@ def write_sources(texts: Mapping[str, str], directory: str | os.PathLike[str], f
     """
     folder = path_of(directory, "the path of a directory", "directory")
     paths = [folder / file for file in texts]
-    _make_room(folder, paths, force)
+    _refuse_existing(folder, paths, force)
     write_texts(dict(zip(paths, texts.values(), strict=True)))
     return paths
 
 
-def _make_room(folder: Path, paths: list[Path], force: bool) -> None:
-    """Create the directory, or say why nothing can be written there."""
+def _refuse_existing(folder: Path, paths: list[Path], force: bool) -> None:
     if folder.exists() and not folder.is_dir():
-        raise TaupiError(f"{folder} is a file, expected a directory to write in.")
-    existing = [p.name for p in paths if p.exists()]
+        raise TaupiError("{folder} is a file, expected a directory to write in.", folder=folder)
+    existing = [p.name for p in paths if p.exists() and not of_this_notebook(p)]
     if existing and not force:
         raise TaupiError(
-            f"{folder} has {', '.join(existing)} already.",
-            remedy=("Use another name, or ", Argument("force", True), " to overwrite."),
+            "{folder} has {existing:,} already.",
+            remedy="Use another name, or {force=True} to overwrite.",
+            folder=folder,
+            existing=existing,
         )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TaupiError(f"{folder} cannot be created: {error.strerror}.") from None

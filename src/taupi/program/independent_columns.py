@@ -100,5 +100,5 @@ def pivots(rows: np.ndarray, prime: int) -> tuple[list[int], nmod_mat]:
 def _matrix_shape(program: Program) -> tuple[int, ...]:
     shape = program.outputs[0].shape
     if not shape:
-        raise TaupiError(f"{program.name} has no columns: its output is a single number.")
+        raise TaupiError("{program} has no columns: its output is a single number.", program=program.name)
     return shape

@@ -146,7 +146,9 @@ class Modular:
 
     def _number(self, i: Instruction) -> Fraction | None:
         if i.op == "const" and not math.isfinite(i.value):
-            raise NotRationalError(f"{self.program.name} holds {i.value}, which is not a number to compute with.")
+            raise NotRationalError(
+                "{program} holds {i}, which is not a number to compute with.", program=self.program.name, i=i.value
+            )
         if i.op == "const":
             return Fraction(i.value)
         if i.op == "input" and i.port == self._last and i.slot not in self._free:
@@ -175,7 +177,9 @@ class Modular:
                 if atom == OFFSET:
                     continue
                 if atom not in self._moving and not self._is_symbol(atom):
-                    raise NotRationalError(f"{self.program.name}: the sine of a product of symbols is not rational.")
+                    raise NotRationalError(
+                        "{program}: the sine of a product of symbols is not rational.", program=self.program.name
+                    )
                 unit[atom] = math.lcm(unit.get(atom, 1), factor.denominator)
         return unit
 
@@ -195,9 +199,9 @@ class Modular:
     ) -> np.ndarray:
         """Return the first output as residues (primes, symbol values, states, *shape) at random states.
 
-        `symbols` has whole numbers, one per symbol value, and `angles` those of tan(angle/2).
+        `symbols` has whole numbers, one per symbol value, and `angles` has tan(angle/2).
         """
-        run = _Run(self, Field(chosen), states, seed, symbols or {}, angles or {})
+        run = _Evaluation(self, Field(chosen), states, seed, symbols or {}, angles or {})
         shape = self.program.outputs[0].shape
         lead = (len(chosen), run.width, states)
         result = np.zeros((math.prod(shape), *lead), dtype=np.uint64)
@@ -213,7 +217,7 @@ class Modular:
         return np.moveaxis(result, 0, -1).reshape(*lead, *shape)
 
 
-class _Run:
+class _Evaluation:
     """One evaluation: the registers that are still needed, as residues and, if signs matter, as doubles ("shadows")."""
 
     def __init__(
@@ -312,7 +316,7 @@ class _Run:
                     return f.inverse(a)
             return f.mul(a, f.inverse(b))
         except ZeroDivisionError:
-            raise TaupiError(f"{self.of.program.name} divides by zero.") from None
+            raise TaupiError("{program} divides by zero.", program=self.of.program.name) from None
 
     def _ordered(self, i: Instruction) -> Residue:
         """Return the result of an operation that depends on order, decided by doubles: residues have no sign."""
@@ -335,6 +339,8 @@ class _Run:
         """Return random numbers for a function that is not rational."""
         if i.out not in self.of._moving:
             raise NotRationalError(
-                f"{self.of.program.name} takes {i.op} of a constant, which is not rational: give its value as a number."
+                "{program} takes {op} of a constant, which is not rational: give its value as a number.",
+                program=self.of.program.name,
+                op=i.op,
             )
         return self.field.of(self._integers(2, i.out))

@@ -9,18 +9,15 @@ import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown, unknown
-from taupi.program.constants import Constant, Constants
-from taupi.program.long_traces import watched_when_long
-from taupi.program.port import Port
-from taupi.program.sx_shapes import flatten, from_column, to_column
+from taupi.errors import Argument, TaupiError, unknown
+from taupi.program.ports import Constant, Constants, Port
 from taupi.program.tape import Operations, Tape, record
-from taupi.public_names import handed_on
+from taupi.progress import progress
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -30,9 +27,14 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike
 
     from taupi.program.explicit.form import Explicit
+    from taupi.program.targets.cpu import Kernel
 
 __all__ = ["ColumnParameters", "Constant", "Constants", "Operations", "Port", "Program", "simplified", "trace"]
 
+Trace = TypeVar("Trace", bound=Callable[..., object])
+NestedSX: TypeAlias = "SX | list[NestedSX]"
+# With more input numbers than this, a program's trace gets a line on the terminal: the states of 25 joints take a second.
+_MANY = 75
 # What the columns of an output stand for: `taupi.Parameters`, which this room does not import.
 ColumnParameters: TypeAlias = Any
 
@@ -44,11 +46,15 @@ class Program:
     It compiles itself for the CPU on the first call. NaN and infinity pass through, as in NumPy. Called with CasADi SX it
     returns SX, so programs compose.
 
-    `name`, `inputs` and `outputs` describe the function, and `constants` are its exact numbers. `function` is the CasADi
-    function between them: it takes the inputs as column vectors, then the constants, and returns row-major columns.
-    `parameters` are what the columns of the output stand for, or None. `guard` is called as guard(program, *arrays) to check
-    the arguments of a plain call, and raises or warns; None for no check. Programs with some of the rows or columns keep it;
-    compiled programs and all others derived from this one drop it.
+    Attributes:
+        name: The name of the function.
+        inputs: The name and shape of each input.
+        outputs: The name and shape of each result.
+        constants: The exact numbers of the function.
+        function: The CasADi function: it takes the inputs as column vectors, then the constants, and returns row-major columns.
+        parameters: What the columns of the output stand for, or None.
+        guard: Called as guard(program, *arrays) to check the arguments of a plain call; it raises or warns. None for no check.
+            Programs with some of the rows or columns keep it; compiled programs and all others derived from this one drop it.
     """
 
     name: str
@@ -62,21 +68,47 @@ class Program:
     # Calling ------------------------------------------------------------------------------------------------------
 
     def __call__(self, *args: ArrayLike | SX, **kwargs: ArrayLike | SX) -> Any:
-        """Evaluate the program for one array of shape (..., *shape) per input, by position (`args`) or by name (`kwargs`).
+        """Evaluate the program for arrays, or compose it with CasADi SX.
 
-        Return one array, or a tuple of arrays if there are several outputs.
+        Args:
+            *args: One array of shape (..., *shape) per input, in their order; batch axes lead and broadcast.
+            **kwargs: The same by the names of the inputs.
+
+        Returns:
+            One array (..., *shape), or a tuple of arrays if there are several outputs.
+
+        Raises:
+            TaupiError: If an input is missing, or has a shape or type that does not fit.
         """
         kernel = self.__dict__.get("_compiled")
-        if kernel is not None and self.guard is None and not kwargs and (result := kernel.one_sample(args)) is not None:
+        if (
+            kernel is not None
+            and self.guard is None
+            and not kwargs
+            and (result := kernel.one_sample(*args)) is not None
+        ):
             return result
         if any(type(a).__name__ == "SX" for a in (*args, *kwargs.values())):
             return self._inline(args, kwargs)
         result = self._compiled(*args, **kwargs)
         if self.guard is not None:
-            from taupi.program.arguments import in_order
+            from taupi.program.ports import in_order
 
             self.guard(self, *in_order(self.name, self.inputs, args, kwargs))
         return result
+
+    def of_finite(self, count: int) -> Callable[..., Any]:
+        """Return the compiled program for one sample; it returns None if the arguments need any conversion or complaint.
+
+        They need none if they are arrays of the inputs' own shapes, or a float, and the first `count` of them are finite.
+        """
+        function: Callable[..., object] = self._compiled.one_finite_sample(count)
+        return function
+
+    def of_threads(self, count: int) -> Kernel:
+        """Return the compiled program with `count` threads that share a large batch; it has the same machine code."""
+        kernel: Kernel = self._compiled.shared_by(count)
+        return kernel
 
     @cached_property
     def _compiled(self) -> Any:
@@ -87,14 +119,19 @@ class Program:
     ) -> Callable[..., Any]:
         """Return the program built for a target, to be called like the program itself.
 
-        `target` is "cpu" (vector instructions through LLVM, the default), "cuda" (a GPU, through CuPy) or "numpy" (the
-        reference). "interval" takes a pair (lo, hi) per input, a box, and returns pairs that enclose the program's values in it.
-        "exact" and "explicit" are the targets behind `exact` and `sympy`. `threads` share a large batch on the CPU, 1 by default.
-        `layout` is that of the results: "samples", (..., *shape), the default on a CPU; "batch_last", (*reversed shape, N), the
-        default on a GPU; "nonzeros", (structural nonzeros, N). `dtype` is "float64" (the default) or "float32".
+        Args:
+            target: "cpu" (vector instructions through LLVM, the default), "cuda" (a GPU, through CuPy) or "numpy" (the
+                reference). "interval" takes a pair (lo, hi) per input, a box, and returns pairs that enclose the program's
+                values in it. "exact" and "explicit" are the targets behind `exact` and `sympy`.
+            threads: How many threads share a large batch on the CPU, 1 by default.
+            layout: The layout of results: "samples", (..., *shape), the default on a CPU; "batch_last", (*reversed shape, N),
+                the default on a GPU; "nonzeros", (structural nonzeros, N).
+            dtype: "float64" (the default) or "float32".
+
+        Raises:
+            TaupiError: If the target is unknown, cannot be used here, or has no such option.
         """
-        from taupi.program.targets import target_module
-        from taupi.program.targets.built_function import BuiltFunction
+        from taupi.program.targets import BuiltFunction, target_module
 
         build = target_module(target).build
         options = {k: v for k, v in (("threads", threads), ("layout", layout), ("dtype", dtype)) if v is not None}
@@ -102,22 +139,24 @@ class Program:
         for name in [n for n in options if n not in known]:
             if name != "threads":  # a target that does not use threads ignores them
                 raise TaupiError(
-                    f"The target {target!r} has no ", Argument(name), ": leave it out, or compile for the CPU."
+                    "The target {target!r} has no {argument}: leave it out, or compile for the CPU.",
+                    target=target,
+                    argument=Argument(name),
                 )
             del options[name]
         run = build(self, **options)
         return BuiltFunction(run, self, target, options) if inspect.isfunction(run) else run
 
-    def _inline(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    def _inline(self, args: Sequence[object], kwargs: Mapping[str, object]) -> Any:
         import casadi as cs
 
-        from taupi.program.arguments import in_order
+        from taupi.program.ports import in_order
 
         values = in_order(self.name, self.inputs, args, kwargs)
-        columns = [to_column(cs.SX(value), p.shape) for value, p in zip(values, self.inputs, strict=True)]
+        columns = [_to_column(cs.SX(value), p.shape) for value, p in zip(values, self.inputs, strict=True)]
         results = self._numeric(*columns)
         results = results if isinstance(results, tuple) else (results,)
-        matrices = tuple(from_column(r, p.shape) for r, p in zip(results, self.outputs, strict=True))
+        matrices = tuple(_from_column(r, p.shape) for r, p in zip(results, self.outputs, strict=True))
         return matrices[0] if len(matrices) == 1 else matrices
 
     # Contents -----------------------------------------------------------------------------------------------------
@@ -137,19 +176,31 @@ class Program:
         return dataclasses.replace(self, constants=tuple(table.values()))
 
     @cached_property
-    def _numeric(self) -> Any:
-        """The CasADi function with every constant a double, simplified again."""
+    def _folded(self) -> Any:
+        """The CasADi function with constants as doubles, simplified again; symbols without a value are one more input."""
         import casadi as cs
 
+        inputs = [cs.SX.sym(p.name, p.size) for p in self.inputs]
+        free = cs.SX.sym("symbols", len(self.symbols))
+        values = cs.SX(np.array([float(c.value or 0) for c in self.constants]))
+        for k, name in enumerate(self.symbols):
+            values[[c.name for c in self.constants].index(name)] = free[k]
+        outputs = self.function.call([*inputs, values])
+        return cs.Function(self.name, [*inputs, free] if self.symbols else inputs, simplified(outputs))
+
+    @property
+    def _numeric(self) -> Any:
+        """The function of the inputs alone; symbols without a value are refused."""
         if self.symbols:
             names = ", ".join(self.symbols)
             raise TaupiError(
-                f"{self.name} has symbols without a value: {names}.", remedy=f"Use .bind({self.symbols[0]}=...) first."
+                "{name} has symbols without a value: {names}.",
+                remedy="Use .bind({symbol}=...) first.",
+                name=self.name,
+                names=names,
+                symbol=self.symbols[0],
             )
-        inputs = [cs.SX.sym(p.name, p.size) for p in self.inputs]
-        values = cs.SX(np.array([float(c.value or 0) for c in self.constants]))
-        outputs = self.function.call([*inputs, values])
-        return cs.Function(self.name, inputs, simplified(outputs))
+        return self._folded
 
     @cached_property
     def tape(self) -> Tape:
@@ -164,13 +215,19 @@ class Program:
     def nonzeros(self, port: int = 0, exact: bool = False) -> np.ndarray:
         """Return the flat, row-major positions of an output's structural nonzeros, in the order the tape stores them.
 
-        `port` is the number of the output. With `exact`, constants are symbols, none of which counts as zero.
+        Args:
+            port: The number of the output, 0 by default.
+            exact: Whether constants are symbols, none of which counts as zero; False by default.
         """
-        function = self.function if exact else self._numeric
+        function = self.function if exact else self._folded
         return np.array(function.sparsity_out(port).row(), dtype=np.int64)
 
     def sparsity(self, output: str | None = None) -> np.ndarray:
-        """Return where an `output` (by its name, the first by default) is not structurally zero, as a boolean array."""
+        """Return where an output is not structurally zero, as a boolean array of its shape.
+
+        Args:
+            output: The name of the output, the first by default.
+        """
         port = self._output(output)
         mask = np.zeros(self.outputs[port].size, dtype=bool)
         mask[self.nonzeros(port)] = True
@@ -179,7 +236,7 @@ class Program:
     @property
     def operations(self) -> Operations:
         """Scalar operations per sample: a square counts as a multiplication, a doubling as an addition, a sign as none."""
-        c = self.tape.counts
+        c = record(self._folded).counts if self.symbols else self.tape.counts
         functions = sum(n for op, n in c.items() if op not in ("add", "sub", "mul", "sq", "twice", "div", "inv", "neg"))
         return Operations(c["mul"] + c["sq"], c["add"] + c["sub"] + c["twice"], c["div"] + c["inv"], functions)
 
@@ -192,50 +249,74 @@ class Program:
     # Other programs from it ---------------------------------------------------------------------------------------
 
     def jacobian(self, wrt: str) -> Program:
-        """Return the program of d output / d input, with outputs of shape (*output, *input); `wrt` is the input's name."""
+        """Return the program of d output / d input, with outputs of shape (*output, *input).
+
+        Args:
+            wrt: The name of the input.
+        """
         return _transformations().jacobian(self, wrt)
 
     def jvp(self, wrt: str) -> Program:
         """Return the program of (d output / d input) v, which never forms the Jacobian.
 
-        `wrt` is the input's name, and v one more input, `d<wrt>`, of that input's shape.
+        Args:
+            wrt: The name of the input; v is one more input, `d<wrt>`, of that input's shape.
         """
         return _transformations().jvp(self, wrt)
 
     def vjp(self, wrt: str) -> Program:
         """Return the program of w^T (d output / d input), for a program with one output.
 
-        `wrt` is the input's name, and w one more input, `w`, of the output's shape.
+        Args:
+            wrt: The name of the input; w is one more input, `w`, of the output's shape.
         """
         return _transformations().vjp(self, wrt)
 
     def times(self, name: str = "pi") -> Program:
-        """Return the program of Y x for a matrix Y, which never forms Y; x is one more input called `name`."""
+        """Return the program of Y x for a matrix Y, which never forms Y.
+
+        Args:
+            name: The name of one more input, x (p,); "pi" by default.
+        """
         return _transformations().times(self, name)
 
     def transpose_times(self, name: str = "s") -> Program:
-        """Return the program of Y^T s for a matrix Y, which never forms Y; s is one more input called `name`."""
+        """Return the program of Y^T s for a matrix Y, which never forms Y.
+
+        Args:
+            name: The name of one more input, s (n,); "s" by default.
+        """
         return _transformations().transpose_times(self, name)
 
     def take(self, places: Sequence[int], axis: int = -1) -> Program:
-        """Return the program with some entries of its only output: the ones at `places` along `axis`, by default columns."""
+        """Return the program with some entries of its only output.
+
+        Args:
+            places: Their numbers, counted from 0.
+            axis: The axis along which they are counted, the last (columns) by default.
+        """
         return _transformations().take(self, places, axis)
 
     def select(self, names: Sequence[str] | str) -> Program:
-        """Return the program with the columns of some parameters, by their `names`.
+        """Return the program with the columns of some parameters.
 
-        "*.mx" selects the parameters of a kind, "link2.*" those of an owner.
+        Args:
+            names: Their names; "*.mx" selects the parameters of a kind, "link2.*" the ones of an owner.
 
         >>> import taupi as tp
         >>> tp.regressor(tp.load("elbow2r")).select("*.m").parameters.names
         ('upper_arm.m', 'forearm.m')
         """
         if self.parameters is None:
-            raise TaupiError(f"{self.name} has no parameters to select columns by.")
+            raise TaupiError("{name} has no parameters to select columns by.", name=self.name)
         return self.take(self.parameters.layout.select(names))
 
     def columns(self, names: Sequence[str] | str) -> Program:
-        """Return the same as `select`, which has the clearer name: the columns of some parameters, by their `names`."""
+        """Return the program with the columns of some parameters: another name of `select`.
+
+        Args:
+            names: Their names or patterns.
+        """
         return self.select(names)
 
     def reduced(self) -> Program:
@@ -251,10 +332,11 @@ class Program:
         return self.take(independent_columns(self))
 
     def symbols_as_input(self, name: str = "pi", symbols: Sequence[str] | None = None) -> Program:
-        """Return the program with one more input, `name`, a vector with the values of its `symbols` in their order.
+        """Return the program with one more input, a vector with the values of symbols; `taupi.parametric` does it for a robot.
 
-        By default these are all that have a name, whether they have a value or not. `taupi.parametric` does this for the
-        parameters of a robot.
+        Args:
+            name: The name of the input, "pi" by default.
+            symbols: The symbols in the order of the vector; by default all that have a name, with a value or without.
 
         >>> import taupi as tp
         >>> weight = tp.gravity_torque(tp.load("lecture2r")).symbols_as_input("lengths", ["L1", "L2"])
@@ -268,26 +350,35 @@ class Program:
 
     def jax(self) -> Any:
         """Return the program as a function of JAX arrays for `jit`, `vmap`, `grad`, ...: a `taupi.bridges.JaxFunction`."""
-        return handed_on("bridges", "JaxFunction")(self)
+        from taupi.bridges.jax_function import JaxFunction
+
+        return JaxFunction(self)
 
     def torch(self) -> Any:
         """Return the program as a function of PyTorch tensors, for autograd and `torch.func`: a `taupi.bridges.TorchFunction`."""
-        return handed_on("bridges", "TorchFunction")(self)
+        from taupi.bridges.torch_function import TorchFunction
+
+        return TorchFunction(self)
 
     # Exact and explicit -------------------------------------------------------------------------------------------
 
-    def exact(self, *args: Any, **kwargs: Any) -> Any:
-        """Evaluate one sample in rational arithmetic; `args` and `kwargs` are the inputs, as nested sequences of numbers.
+    def exact(self, *args: object, **kwargs: object) -> Any:
+        """Evaluate one sample in rational arithmetic.
 
-        For an input whose sine or cosine is taken, give the tangent of its half: see `taupi.program.targets.exact`.
+        Args:
+            *args: The inputs in their order, as nested sequences of numbers. For an input whose sine or cosine is taken, give
+                the tangent of its half: see `taupi.program.targets.exact`.
+            **kwargs: The same by the names of the inputs.
         """
         return self.compile("exact")(*args, **kwargs)
 
     def sympy(self, values: bool = False, time: str | None = None) -> Any:
         """Return the outputs as expanded SymPy matrices, with sin^2 + cos^2 = 1 applied.
 
-        With `values`, symbols that have a value are replaced by it; by default they stay symbols. With the name of `time`,
-        coordinates are functions of it, q1(t), and velocities their derivatives; None, the default, leaves them symbols.
+        Args:
+            values: Whether symbols that have a value are replaced by it, False by default.
+            time: The name of time, of which coordinates are then functions, q1(t), and velocities their derivatives; None, the
+                default, leaves them symbols.
         """
         from taupi.program.targets.explicit import build
 
@@ -305,12 +396,20 @@ class Program:
     ) -> Explicit:
         """Return the outputs as formulas to read: `text`, `latex`, `markdown`, `html`, `sympy`; printing it shows text.
 
-        With `values`, symbols that have a value are replaced by it. `angles` is "shortest", which chooses the shorter of
-        products and sums of angles for each entry (the default), or "products", which keeps products. `names` is True to name
-        sums that occur repeatedly (k1, k2, ...), or a mapping with your own names, {"b4": "qrdd1 + qrdd2"}. `digits` rounds
-        numbers that are not simple, none by default. `short` writes c12 for cos(q1 + q2). A form with more terms than `limit`,
-        300 000 by default, is refused. `intermediates`, say 20, names intermediate terms, so that few formulas have more terms
-        than that and any program has an explicit form; None (the default) names none.
+        Args:
+            values: Whether symbols that have a value are replaced by it, False by default.
+            angles: "shortest" chooses the shorter of products and sums of angles for each entry (the default), "products" keeps
+                products.
+            names: True names sums that occur repeatedly (k1, k2, ...), a mapping has your own names, {"b4": "qrdd1 + qrdd2"};
+                False, the default, names none.
+            digits: To how many digits numbers that are not simple are rounded; None, the default, rounds none.
+            short: Whether cos(q1 + q2) is written c12, False by default.
+            intermediates: About how many terms a formula may have, say 20, before intermediate terms are named, so that any
+                program has an explicit form; None, the default, names none.
+            limit: The most terms of a form, 300 000 by default.
+
+        Raises:
+            TaupiError: If the form has more terms than `limit`.
 
         >>> import taupi as tp
         >>> print(tp.gravity_torque(tp.load("lecture2r")).explicit())
@@ -322,15 +421,30 @@ class Program:
         return explicit(self, values, angles, names, digits, short, intermediates, limit)
 
     def latex(self, values: bool = False, time: str | None = None) -> str:
-        """Return the outputs as LaTeX formulas; `values` and further options are as in `explicit`, `time` as in its `latex`."""
+        """Return the outputs as LaTeX formulas.
+
+        Args:
+            values: Whether symbols that have a value are replaced by it, False by default.
+            time: The name of time, as in `sympy`; None by default.
+        """
         return self.explicit(values).latex(time=time)
 
     def mathematica(self, values: bool = False, time: str | None = None) -> str:
-        """Return the outputs as Mathematica reads them; `values` is as in `explicit`, `time` as in its `mathematica`."""
+        """Return the outputs as Mathematica reads them.
+
+        Args:
+            values: Whether symbols that have a value are replaced by it, False by default.
+            time: The name of time, as in `sympy`; None by default.
+        """
         return self.explicit(values).mathematica(time)
 
     def maple(self, values: bool = False, time: str | None = None) -> str:
-        """Return the outputs as Maple reads them; `values` is as in `explicit`, `time` as in its `maple`."""
+        """Return the outputs as Maple reads them.
+
+        Args:
+            values: Whether symbols that have a value are replaced by it, False by default.
+            time: The name of time, as in `sympy`; None by default.
+        """
         return self.explicit(values).maple(time)
 
     # Source text; `taupi.emit` writes the files ---------------------------------------------------------------------
@@ -338,20 +452,37 @@ class Program:
     def c(self, name: str | None = None, dtype: str = "float64") -> str:
         """Return the program as C99 source, without the header.
 
-        `name` is the function's, by default the program's; `dtype` is "float64" or "float32".
+        Args:
+            name: The name of the function, by default the program's.
+            dtype: "float64" (the default) or "float32".
         """
         return self._source("c", name, dtype)
 
     def python(self, name: str | None = None, dtype: str = "float64") -> str:
-        """Return the program as a Python module that needs only NumPy; `name` and `dtype` are those of `c`."""
+        """Return the program as a Python module that needs only NumPy.
+
+        Args:
+            name: The name of the function, by default the program's.
+            dtype: "float64" (the default) or "float32".
+        """
         return self._source("python", name, dtype)
 
     def matlab(self, name: str | None = None, dtype: str = "float64") -> str:
-        """Return the program as a function file for MATLAB and Octave; `name` and `dtype` are those of `c`."""
+        """Return the program as a function file for MATLAB and Octave.
+
+        Args:
+            name: The name of the function, by default the program's.
+            dtype: "float64" (the default) or "float32".
+        """
         return self._source("matlab", name, dtype)
 
     def cuda(self, name: str | None = None, dtype: str = "float64") -> str:
-        """Return the program as a CUDA kernel with one thread per sample; `name` and `dtype` are those of `c`."""
+        """Return the program as a CUDA kernel with one thread per sample.
+
+        Args:
+            name: The name of the function, by default the program's.
+            dtype: "float64" (the default) or "float32".
+        """
         return self._source("cuda", name, dtype)
 
     def _source(self, language: str, name: str | None, dtype: str) -> str:
@@ -369,9 +500,24 @@ class Program:
         return f"Program {self.name}({inputs}) -> {outputs}"
 
     def _repr_html_(self) -> str:
-        from taupi.program.program_card import program_card
+        from taupi.tables import html_pattern, html_table
 
-        return program_card(self)
+        def shape(port: Port) -> str:
+            return f"({', '.join(['...', *map(str, port.shape)])})"
+
+        rows = [
+            ("", "name", "shape", "entries that are not zero"),
+            *(("takes", p.name, shape(p), "") for p in self.inputs),
+        ]
+        pictures = []
+        for port in self.outputs:
+            mask = self.sparsity(port.name)
+            share = f"{int(mask.sum())} of {mask.size}"
+            rows.append(("returns", port.name, shape(port), share))
+            if mask.ndim == 2:
+                pictures.append(html_pattern(f"{port.name}: {share} entries are not zero", mask.tolist()))
+        title = f"{self.name}: {self.operations.total} operations per sample ({self.operations})"
+        return html_table(title, rows) + "".join(pictures)
 
 
 def _refuse_clashes(name: str, inputs: Sequence[Port], constants: Constants) -> None:
@@ -380,19 +526,62 @@ def _refuse_clashes(name: str, inputs: Sequence[Port], constants: Constants) -> 
     for constant in constants.table.values():
         if constant.named and constant.name in taken:
             raise TaupiError(
-                f"The symbol {constant.name!r} is also the name of an input of {name}: choose another name."
+                "The symbol {constant!r} is also the name of an input of {name}: choose another name.",
+                constant=constant.name,
+                name=name,
             )
 
 
-def _number(name: str, value: Any) -> Fraction:
+def _number(name: str, value: object) -> Fraction:
     """Return a symbol's value as a fraction: a float as the decimal that prints it."""
     try:
         number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else math.nan
     except OverflowError:  # a fraction or a whole number larger than any double
         number = math.inf
     if not math.isfinite(number):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a finite number.")
+        raise TaupiError("{argument} is {got!r}, expected a finite number.", argument=Argument(name), got=value)
     return value if isinstance(value, Fraction) else Fraction(repr(number))
+
+
+def _to_column(value: SX, shape: tuple[int, ...]) -> SX:
+    """Return an SX of some shape as a row-major column."""
+    import casadi as cs
+
+    if value.numel() != math.prod(shape):
+        raise TaupiError("An SX argument has {got} entries, expected shape {shape}.", got=value.numel(), shape=shape)
+    return cs.vec(value.T) if len(shape) == 2 else cs.vec(value)
+
+
+def _from_column(column: SX, shape: tuple[int, ...]) -> SX:
+    """Return the matrix that a column holds row by row; for other shapes, return the column."""
+    import casadi as cs
+
+    return cs.reshape(column, shape[1], shape[0]).T if len(shape) == 2 else column
+
+
+def _flatten(value: NestedSX) -> SX:
+    """Return an SX, or nested lists of SX, as a row-major column."""
+    import casadi as cs
+
+    if isinstance(value, list):
+        return cs.vertcat(*(_flatten(v) for v in value))
+    return cs.densify(cs.vec(cs.SX(value).T))
+
+
+def _watched_when_long(trace: Trace) -> Trace:
+    """Return the function `trace(name, body, inputs, ...)`, shown as progress if there are many inputs."""
+
+    @wraps(trace)
+    def watched(
+        name: str, body: Callable[..., object], inputs: Sequence[Port], *more: object, **keywords: object
+    ) -> object:
+        if sum(port.size for port in inputs) < _MANY:
+            return trace(name, body, inputs, *more, **keywords)
+        with progress(f"tracing {name}", 1) as step:
+            step("on symbols")
+            return trace(name, body, inputs, *more, **keywords)
+
+    return cast(Trace, watched)
 
 
 def _transformations() -> ModuleType:
@@ -401,10 +590,10 @@ def _transformations() -> ModuleType:
     return transformations
 
 
-@watched_when_long
+@_watched_when_long
 def trace(
     name: str,
-    body: Callable[..., Any],
+    body: Callable[..., object],
     inputs: Sequence[Port],
     outputs: Sequence[Port],
     constants: Constants | None = None,
@@ -412,9 +601,20 @@ def trace(
 ) -> Program:
     """Run a function once on symbols and return what it computes as a Program.
 
-    `name` is the program's. `body` gets one SX per port in `inputs` (a column for a vector, a matrix for a matrix) and returns
-    one value per port in `outputs`: an SX, or nested lists of SX for three axes. `constants` are the exact numbers that
-    `body` asked for (see `Constants`), and `parameters` what the columns of the output stand for; both are none by default.
+    Args:
+        name: The name of the program.
+        body: A function of one SX per input (a column for a vector, a matrix for a matrix) that returns one value per output: an
+            SX, or nested lists of SX for three axes.
+        inputs: The name and shape of each input.
+        outputs: The name and shape of each result.
+        constants: The exact numbers that `body` asks for (see `Constants`); none by default.
+        parameters: What the columns of the output stand for; None by default.
+
+    Returns:
+        The program.
+
+    Raises:
+        TaupiError: If `body` returns another number of values or entries, or a symbol has the name of an input.
 
     >>> import casadi as cs
     >>> square = trace("square", lambda x: x * x, [Port("x", (2,))], [Port("y", (2,))])
@@ -425,15 +625,23 @@ def trace(
 
     constants = constants or Constants()
     columns = [cs.SX.sym(p.name, p.size) for p in inputs]
-    results = body(*(from_column(c, p.shape) for c, p in zip(columns, inputs, strict=True)))
+    results = body(*(_from_column(c, p.shape) for c, p in zip(columns, inputs, strict=True)))
     _refuse_clashes(name, inputs, constants)
     results = results if isinstance(results, tuple) else (results,)
     if len(results) != len(outputs):
-        raise TaupiError(f"{name} returned {len(results)} values, expected {len(outputs)}.")
-    flat = [flatten(r) for r in results]
+        raise TaupiError(
+            "{name} returned {count} values, expected {expected}.", name=name, count=len(results), expected=len(outputs)
+        )
+    flat = [_flatten(r) for r in results]
     for value, port in zip(flat, outputs, strict=True):
         if value.numel() != port.size:
-            raise TaupiError(f"{name}: output {port.name} has {value.numel()} entries, expected shape {port.shape}.")
+            raise TaupiError(
+                "{name}: output {port} has {got} entries, expected shape {expected}.",
+                name=name,
+                port=port.name,
+                got=value.numel(),
+                expected=port.shape,
+            )
     table = tuple(constants.table.values())
     symbols = cs.vertcat(*(constants.symbols[c.name] for c in table)) if table else cs.SX(0, 1)
     function = cs.Function(name, [*columns, symbols], simplified(flat))

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taupi.program.disk_cache import folder, store, stored
-from taupi.program.port import Port
+from taupi.program.ports import Port
 from taupi.program.program import Program
-from taupi.program.targets.simd.module import Module
+from taupi.program.targets.simd.llvm_writer import Module
 from taupi.version import __version__
 
 if TYPE_CHECKING:
@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 _PACKAGE = Path(__file__).parents[1]
 _LOADED_NS = time.time_ns()
-# Rooms that no builder imports from: those below the rooms that have builders, and signals, which knows no programs.
-_ROOMS_WITHOUT_BUILDERS = frozenset(
-    ("signals", "identification", "excitation", "reporting", "bridges", "robustness", "papers", "cli")
-)
 
 
 class RequestedProgram(Program):
@@ -43,7 +39,7 @@ class RequestedProgram(Program):
 
     @cached_property
     def constants(self) -> Any:
-        """Those of the trace."""
+        """The constants of the trace."""
         return self._traced.constants
 
     @cached_property
@@ -53,7 +49,7 @@ class RequestedProgram(Program):
 
     @cached_property
     def parameters(self) -> Any:
-        """Those of the trace."""
+        """What the columns of the trace stand for."""
         return self._traced.parameters
 
     @cached_property
@@ -73,15 +69,15 @@ class RequestedProgram(Program):
 
     def compile(
         self, target: str = "cpu", threads: int | None = None, layout: str | None = None, dtype: DTypeLike | None = None
-    ) -> Callable[..., Any]:
+    ) -> Callable[..., object]:
         """Return the program built for a target, as any other program does; for the CPU and by default, without a trace."""
         if target == "cpu" and threads is layout is dtype is None:
-            kernel: Callable[..., Any] = self._compiled
+            kernel: Callable[..., object] = self._compiled
             return kernel
         return super().compile(target, threads, layout, dtype)
 
 
-def requested(build: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def requested(build: Callable[..., Any], *args: Any, **kwargs: Any) -> object:
     """Return `build(*args, **kwargs)`, a program, without running it if its machine code is on disk.
 
     Anything that is not a program, or that has a guard for its arguments, is built and returned as it is.
@@ -112,7 +108,7 @@ def _standing_for(build: Callable[[], Program], file: Path | None, record: dict[
 # The record of a program ----------------------------------------------------------------------------------------------
 
 
-def _record_of(program: Program, kernel: Any) -> dict[str, Any]:
+def _record_of(program: Program, kernel: Any) -> dict[str, object]:
     from taupi.program.targets.simd.machine_code import machine, object_name
 
     module: Module = kernel.module
@@ -135,11 +131,11 @@ def _read(file: Path | None) -> dict[str, Any] | None:
     content = stored(file)
     if content is None:
         return None
-    record: dict[str, Any] = json.loads(content)  # its hash was right, so it is what was written
+    record: dict[str, object] = json.loads(content)  # its hash was right, so it is what was written
     return record
 
 
-def _recalled_kernel(program: Program, record: dict[str, Any]) -> Any:
+def _recalled_kernel(program: Program, record: dict[str, Any]) -> object:
     """Return the kernel that a record describes; None if it is for another machine, or its machine code is gone."""
     from taupi.program.targets.cpu import Kernel
     from taupi.program.targets.simd.machine_code import load_object, machine
@@ -153,9 +149,9 @@ def _recalled_kernel(program: Program, record: dict[str, Any]) -> Any:
 # The request ----------------------------------------------------------------------------------------------------------
 
 
-def _file(build: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Path | None:
+def _file(build: Callable[..., object], args: tuple[object, ...], kwargs: dict[str, object]) -> Path | None:
     """Return the file of a request; None if the cache is off, or if it would not notice a change of all that matters."""
-    place = folder() if _looked_at(build.__module__) else None
+    place = folder() if _of_package(build.__module__) else None
     package = None if place is None else _state_of_package()
     if place is None or package is None:
         return None
@@ -183,7 +179,7 @@ def _text(value: Any) -> Iterator[str]:
         yield f"({len(value)}"
         for item in value:
             yield from _text(item)
-    elif dataclasses.is_dataclass(value) and _looked_at(kind.__module__):
+    elif dataclasses.is_dataclass(value) and _of_package(kind.__module__):
         yield f"{kind.__module__}.{kind.__qualname__}"
         for field in dataclasses.fields(value):
             if field.compare:  # other fields make no difference, neither to the value nor to its program
@@ -192,36 +188,33 @@ def _text(value: Any) -> Iterator[str]:
         raise _NoTextError
 
 
-def _looked_at(module: str) -> bool:
-    """Whether the state of the package changes with a module."""
-    package, *rooms = module.split(".")
-    return package == __name__.split(".")[0] and rooms[:1] != [] and rooms[0] not in _ROOMS_WITHOUT_BUILDERS
+def _of_package(module: str) -> bool:
+    """Return whether a module is one of the package, whose files are looked at."""
+    return module.partition(".")[0] == __name__.partition(".")[0]
 
 
 @cache
 def _state_of_package() -> str | None:
-    """Return words that change with every change of the source of builders, and with CasADi.
+    """Return words that change with every change of the package's source, and with CasADi.
 
-    As for Python's own cache of compiled code, a file counts as unchanged as long as its size and its times are the same. None
-    if there are no files, or if one has changed since this process began: it may run what the file held before.
+    All of the package is looked at: a list of the parts that matter to programs would be forgotten when one is added. As for
+    Python's own cache of compiled code, a file counts as unchanged as long as its size and its times are the same. None if there
+    are no files, or if one has changed since this process began: it may run what the file held before.
     """
     try:
         casadi = find_spec("casadi")
-        words = [__version__, str(_PACKAGE), *_states(str(_PACKAGE), _ROOMS_WITHOUT_BUILDERS)]
+        words = [__version__, str(_PACKAGE), *_states(str(_PACKAGE))]
         if casadi is not None and casadi.origin is not None:
             home = Path(casadi.origin).parent
             words += [str(home), _state(os.stat(casadi.origin))]
             words += sorted(name for name in os.listdir(home.parent) if name.startswith("casadi-"))
-    except (
-        OSError,
-        ValueError,
-    ):  # not installed as files, a module without a specification, or a file that has changed
+    except (OSError, ValueError):  # not files, a module without a specification, or a file that has changed
         return None
     return "\0".join(words)
 
 
-def _states(place: str, without: frozenset[str] = frozenset()) -> Iterator[str]:
-    """Yield the name and the state of every source file in a folder, `without` some of the folders in it."""
+def _states(place: str) -> Iterator[str]:
+    """Yield the name and the state of every source file in a folder."""
     with os.scandir(place) as entries:
         for entry in sorted(entries, key=lambda e: e.name):
             if entry.name.endswith(".py"):
@@ -229,7 +222,7 @@ def _states(place: str, without: frozenset[str] = frozenset()) -> Iterator[str]:
                 if max(status.st_mtime_ns, status.st_ctime_ns) >= _LOADED_NS:
                     raise ValueError(f"{entry.name} has changed")
                 yield f"{entry.name} {_state(status)}"
-            elif entry.name.isidentifier() and entry.name not in without and entry.name[0] != "_" and entry.is_dir():
+            elif entry.name.isidentifier() and entry.name[0] != "_" and entry.is_dir():
                 yield entry.name
                 yield from _states(entry.path)
 

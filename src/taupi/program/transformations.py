@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import casadi as cs
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import TaupiError, unknown
 from taupi.program.program import Port, Program, simplified
 
 
@@ -28,7 +28,12 @@ class _Symbols:
 
     def only_output(self, what: str) -> cs.SX:
         if len(self.outputs) != 1:
-            raise TaupiError(f"{self.program.name} has {len(self.outputs)} outputs: {what} needs one.")
+            raise TaupiError(
+                "{program} has {count} outputs: {what} needs one.",
+                program=self.program.name,
+                count=len(self.outputs),
+                what=what,
+            )
         return self.outputs[0]
 
     def build(
@@ -38,9 +43,13 @@ class _Symbols:
         ports, symbols = self.program.inputs, list(self.inputs.values())
         for port, symbol in further:
             if not str(port.name).isidentifier():
-                raise TaupiError(f"An input cannot be called {port.name!r}: choose letters and digits.")
+                raise TaupiError("An input cannot be called {port!r}: choose letters and digits.", port=port.name)
             if port.name in self.inputs:
-                raise TaupiError(f"{self.program.name} has an input {port.name!r} already: choose another name.")
+                raise TaupiError(
+                    "{program} has an input {port!r} already: choose another name.",
+                    program=self.program.name,
+                    port=port.name,
+                )
             ports, symbols = (*ports, port), [*symbols, symbol]
         function = cs.Function(name, [*symbols, self.constants], simplified(values))
         return Program(name, ports, tuple(outputs), self.program.constants, function)
@@ -117,7 +126,7 @@ def symbols_as_input(program: Program, name: str, symbols: tuple[str, ...]) -> P
         if symbol not in known:
             raise unknown("symbol", symbol, known, program.name)
     if not symbols or len(set(symbols)) < len(symbols):
-        raise TaupiError(Argument("symbols"), f" is {shown(list(symbols))}, expected one or more names, each once.")
+        raise TaupiError("{symbols} is {got!r}, expected one or more names, each once.", got=list(symbols))
     return constants_as_input(program, Port(name, (len(symbols),), symbols, "one value per symbol"), symbols)
 
 
@@ -141,7 +150,7 @@ def constants_as_input(program: Program, port: Port, names: Sequence[str]) -> Pr
 def _matrix(s: _Symbols) -> cs.SX:
     shape = s.program.outputs[0].shape
     if len(s.outputs) != 1 or len(shape) != 2:
-        raise TaupiError(f"{s.program.name} is not a matrix: one output with two axes is needed.")
+        raise TaupiError("{program} is not a matrix: one output with two axes is needed.", program=s.program.name)
     return cs.reshape(s.outputs[0], shape[1], shape[0]).T
 
 
@@ -171,14 +180,15 @@ def take(program: Program, places: Sequence[int], axis: int = -1) -> Program:
     y, port = s.only_output("take"), program.outputs[0]
     positions = np.asarray(places)
     if positions.dtype.kind not in "iu" and positions.size:
-        raise TaupiError(
-            Argument("places"), f" holds {positions.dtype}, expected whole numbers: positions, not a mask."
-        )
+        raise TaupiError("{places} holds {got}, expected whole numbers: positions, not a mask.", got=positions.dtype)
     try:
         kept = np.take(np.arange(port.size).reshape(port.shape), positions.astype(int), axis=axis)
     except (IndexError, ValueError):
         raise TaupiError(
-            f"take got axis {axis} and places that {port.name}, of shape {port.shape}, does not have."
+            "take got axis {axis} and places that {port}, of shape {shape}, does not have.",
+            axis=axis,
+            port=port.name,
+            shape=port.shape,
         ) from None
     columns = program.parameters is not None and axis in (-1, len(port.shape) - 1)
     parameters = program.parameters.take(tuple(places)) if columns else program.parameters

@@ -19,7 +19,7 @@ from taupi.dynamics.imu_form import (
 )
 from taupi.dynamics.terms import Load, TermsLike, resolve_terms, term_columns, term_parameters
 from taupi.dynamics.types import SX, ArrayLike, Matrix, Vector
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -38,9 +38,9 @@ def _algorithm(name: str, robot: Robot) -> Callable[..., Matrix]:
         raise unknown(Argument("algorithm"), name, ALGORITHMS)
     if name == "recursive":
         return link_regressor
-    from taupi.regressors.lagrangian import lagrangian_regressor, require_coordinates
+    from taupi.regressors.lagrangian import lagrangian_regressor, require_lagrangian
 
-    require_coordinates(robot)
+    require_lagrangian(robot)
     return lagrangian_regressor
 
 
@@ -102,13 +102,16 @@ def _blocks(robot: Robot) -> int:
     blocks = sum(depths)
     if blocks > _MOST_BLOCKS:
         raise TaupiError(
-            f"The regressor of {robot.name} has {10 * blocks} entries, too many to write out one by one, "
-            f"expected at most {10 * _MOST_BLOCKS}: that of 100 joints in a row takes minutes.",
+            "The regressor of {robot} has {got} entries, too many to write out one by one, expected at "
+            "most {expected}: that of 100 joints in a row takes minutes.",
             remedy=(
-                "tau = Y pi itself grows only linearly with the number of joints: use taupi.inverse_dynamics(robot). "
-                "Or describe a part of the robot: ",
-                *(Argument("lock", ["..."]), " or ", Argument("tip", "..."), " of taupi.load."),
+                "tau = Y pi itself grows only linearly with the number of joints: use "
+                "taupi.inverse_dynamics(robot). Or describe a part of the robot: {lock=['...']} or "
+                "{tip='...'} of taupi.load."
             ),
+            robot=robot.name,
+            got=10 * blocks,
+            expected=10 * _MOST_BLOCKS,
         )
     return blocks
 
@@ -123,15 +126,27 @@ def regressor(
 ) -> Program:
     """Return the classical regressor Y(q, qd, qdd) of `robot`, n x p, with tau = Y pi (Gabiccini et al. 2009, eq. 6, 29-34).
 
-    pi has ten parameters per link (`robot.parameters`), then one per joint for each of `terms`, term after term; by default there
-    are none. `Y.parameters` names them and holds the robot's values. `columns` keeps only the parameters that it names
-    ("link2.m", "*.mx", "link3.*"); None, the default, keeps all. `algorithm` is "recursive" (the default) or "lagrangian", the
-    explicit route of Gabiccini et al. (2009). With the term "load", Y has one more input, `load` (n,): the torque, N m or N, that
-    the gears transmit, which is Y pi without friction and offsets.
+    pi has ten parameters per link (`robot.parameters`), then one per joint for each of the terms, term after term.
 
-    A floating robot has q (n + 1,), with the position and the quaternion (x, y, z, w) of its base, and n = 6 + joints rows, the
-    moment and the force on the base before the joints' torques. `base="imu"` is Y(w, wd, a, q, qd, qdd) instead of the default
-    "pose": angular velocity and acceleration of the base and what an accelerometer at its origin reads, in its own axes.
+    Args:
+        robot: The robot. A floating one has q (n + 1,), with the position and the quaternion (x, y, z, w) of its base, and
+            n = 6 + joints rows, the moment and the force on the base before the joints' torques.
+        terms: Friction and drives, by name ("viscous", "coulomb", "offset", "rotor", ...) or as objects; none by default.
+            With "load", Y has one more input, `load` (n,): the torque, N m or N, that the gears transmit, which is Y pi without
+            friction and offsets.
+        columns: The parameters whose columns are kept, by name or pattern ("link2.m", "*.mx", "link3.*"); None, the default,
+            keeps all.
+        algorithm: "recursive" (the default), or "lagrangian", the explicit route of Gabiccini et al. (2009).
+        base: How the motion of a floating base is given: "pose" (the default), or "imu" for Y(w, wd, a, q, qd, qdd), with the
+            angular velocity (rad/s) and acceleration (rad/s^2) of the base and what an accelerometer at its origin reads
+            (m/s^2), in its own axes.
+
+    Returns:
+        The program Y of (q, qd, qdd), each (..., n) in rad or m and s, with results (..., n, p); `Y.parameters` names its columns
+        and holds the robot's values.
+
+    Raises:
+        TaupiError: If an argument is unknown, or Y has too many entries to be written out one by one.
 
     >>> import taupi as tp
     >>> Y = tp.regressor(tp.load("elbow2r"), terms=("viscous",))
@@ -153,10 +168,21 @@ def slotine_li_regressor(
 ) -> Program:
     """Return Slotine and Li's regressor Y_r(q, qd, qrd, qrdd) of `robot`, n x p: Y_r pi = M qrdd + C(q, qd) qrd + g.
 
-    C is the Christoffel matrix, so that dM/dt - 2C is skew-symmetric (Gabiccini et al. 2009, eq. 36, 55-59). `terms` are taken at
-    the reference velocity and acceleration, so that friction that grows with speed adds damping. `terms`, `columns` and
-    `algorithm` are as in `regressor`. For a free or ball joint C is the factor of the Levi-Civita connection, the polarised form
-    and M [qd, qrd] / 2. `base="imu"` is Y_r(w, wr, wrd, ar, q, qd, qrd, qrdd), with ar = vrd + w x vr - R^T g.
+    C is the Christoffel matrix, so that dM/dt - 2C is skew-symmetric (Gabiccini et al. 2009, eq. 36, 55-59). For a free or ball
+    joint it is the factor of the Levi-Civita connection, the polarised form and M [qd, qrd] / 2.
+
+    Args:
+        robot: The robot.
+        terms: Friction and drives as in `regressor`, none by default. They are taken at the reference velocity and acceleration,
+            so that friction that grows with speed adds damping.
+        columns: The parameters whose columns are kept, by name or pattern; None, the default, keeps all.
+        algorithm: "recursive" (the default) or "lagrangian".
+        base: How the motion of a floating base is given: "pose" (the default), or "imu" for Y_r(w, wr, wrd, ar, q, qd, qrd,
+            qrdd), with ar = vrd + w x vr - R^T g.
+
+    Returns:
+        The program Y_r of (q, qd, qrd, qrdd), each (..., n) in rad or m and s, with results (..., n, p); its `parameters` name
+        the columns.
 
     >>> import taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -171,8 +197,14 @@ def slotine_li_regressor(
 def momentum_regressor(robot: Robot) -> Program:
     """Return Y_p(q, qd) of `robot`, n x p, with the momentum M qd = Y_p pi.
 
-    It is the regressor without gravity, at zero velocity and the acceleration qd. The first six rows of a floating robot are its
-    momentum (angular, linear) about the root frame's origin, in that frame's axes; kinetic energy is qd^T Y_p pi / 2.
+    It is the regressor without gravity, at zero velocity and the acceleration qd; kinetic energy is qd^T Y_p pi / 2.
+
+    Args:
+        robot: The robot.
+
+    Returns:
+        The program Y_p of (q, qd), with results (..., n, p). The first six rows of a floating robot are its momentum (angular,
+        linear) about the root frame's origin, in that frame's axes.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")
@@ -195,9 +227,19 @@ def reference_motion(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return qrd = qd_des - Lambda (q - q_des), qrdd = qdd_des - Lambda (qd - qd_des) and s = qd - qrd.
 
-    These are the reference velocity, the reference acceleration and the sliding variable (Kubozono et al., eq. 29, 30) of a
-    motion `q`, `qd` that should follow `q_des`, `qd_des`, `qdd_des`, all (..., n) in rad or m and s. `Lambda` (1/s, 1 by
-    default) is a positive number, one per joint, or a matrix whose eigenvalues have positive real parts.
+    These are the reference velocity, the reference acceleration and the sliding variable (Kubozono et al., eq. 29, 30).
+
+    Args:
+        q: The positions (..., n), rad or m.
+        qd: The velocities (..., n), rad/s or m/s.
+        q_des: The positions (..., n) to follow.
+        qd_des: The velocities (..., n) to follow.
+        qdd_des: The accelerations (..., n) to follow, rad/s^2 or m/s^2.
+        Lambda: A positive number, one per joint (n,), or a matrix (n, n) whose eigenvalues have positive real parts; 1/s, 1 by
+            default.
+
+    Returns:
+        qrd, qrdd and s, each (..., n).
 
     >>> qrd, qrdd, s = reference_motion([0.1], [0.0], [0.0], [1.0], [0.0], Lambda=5.0)
     >>> qrd.tolist(), qrdd.tolist(), s.tolist()
@@ -206,8 +248,7 @@ def reference_motion(
     gain = np.asarray(Lambda, dtype=float)
     positive = np.linalg.eigvals(gain).real if gain.ndim == 2 else gain
     if gain.ndim > 2 or not np.all(positive > 0):
-        message = f" is {shown(Lambda)}, expected positive: a number, one per joint, or a matrix."
-        raise TaupiError(Argument("Lambda"), message)
+        raise TaupiError("{Lambda} is {got!r}, expected positive: a number, one per joint, or a matrix.", got=Lambda)
     q, qd, q_des, qd_des, qdd_des = (np.asarray(x, dtype=float) for x in (q, qd, q_des, qd_des, qdd_des))
     error, rate = q - q_des, qd - qd_des
     if gain.ndim == 2:

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.dynamics.imu_form import require_bolted
 from taupi.dynamics.inverse import bias_torque
-from taupi.dynamics.loops import loop_error, loop_jacobian, loop_jacobian_derivative, require_loops
+from taupi.dynamics.loops import loop_error, loop_jacobian, loop_jacobian_derivative
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import ArrayLike
-from taupi.errors import Argument, TaupiError, unknown
+from taupi.errors import TaupiError, unknown
+from taupi.model.requirements import require_bolted, require_loops
 from taupi.model.robot import Robot
 from taupi.regressors.classical import regressor
 
@@ -27,7 +27,7 @@ _STEPS = 60
 class ClosedLoops:
     """A `robot` with closed loops, moved by the joints named in `independent`; the others follow.
 
-    Its states are those of the independent joints (N, k), in their order. Ranks are numerical here: singular values below 1e-9
+    Its states are of the independent joints (N, k), in their order. Ranks are numerical here: singular values below 1e-9
     of the largest count as zero.
 
     >>> import taupi as tp
@@ -48,10 +48,11 @@ class ClosedLoops:
             if name not in self.robot.joint_names:
                 raise unknown("joint", name, self.robot.joint_names, self.robot.name)
         if len(set(names)) < len(names) or not 0 < len(names) < self.robot.n:
-            message = (
-                f" is {', '.join(names) or 'empty'}, expected some of {', '.join(self.robot.joint_names)}, once each."
+            raise TaupiError(
+                "{independent} is {got}, expected some of {expected:,}, once each.",
+                got=", ".join(names) or "empty",
+                expected=self.robot.joint_names,
             )
-            raise TaupiError(Argument("independent"), message)
         object.__setattr__(self, "independent", names)
 
     @property
@@ -65,13 +66,17 @@ class ClosedLoops:
     def close(self, q: ArrayLike, guess: ArrayLike | None = None) -> np.ndarray:
         """Return the positions (N, n) of all joints at which the loops are closed, by Newton's method.
 
-        `q` (N, k) are those of the independent joints; `guess` (n,) or (N, n) is where the others start, by default at zero, and
+        `q` (N, k) are of the independent joints; `guess` (n,) or (N, n) is where the others start, by default at zero, and
         after the first sample at the solution of the previous one.
         """
         wanted = np.atleast_2d(np.asarray(q, dtype=float))
         if wanted.shape[1] != len(self.independent):
-            message = f" has shape {np.shape(q)}, expected (N, {len(self.independent)}): {', '.join(self.independent)}."
-            raise TaupiError(Argument("q"), message)
+            raise TaupiError(
+                "{q} has shape {got}, expected (N, {count}): {independent:,}.",
+                got=np.shape(q),
+                count=len(self.independent),
+                independent=self.independent,
+            )
         starts = None if guess is None else np.broadcast_to(np.asarray(guess, dtype=float), (len(wanted), self.robot.n))
         result = np.zeros((len(wanted), self.robot.n))
         last = np.zeros(self.robot.n) if starts is None else starts[0]
@@ -94,8 +99,11 @@ class ClosedLoops:
         left = float(np.abs(error(q)).max())
         places = ", ".join(f"{name} = {q[k]:.4g}" for name, k in zip(self.independent, self._given, strict=True))
         raise TaupiError(
-            f"The loops of {self.robot.name} cannot be closed with {places}: {left:.2g} m or rad are left open.",
-            remedy=("Give another ", Argument("guess"), ", or positions that the loops can reach."),
+            "The loops of {robot} cannot be closed with {places}: {left:.2g} m or rad are left open.",
+            remedy="Give another {guess}, or positions that the loops can reach.",
+            robot=self.robot.name,
+            places=places,
+            left=left,
         )
 
     def map(self, q: ArrayLike) -> np.ndarray:
@@ -109,9 +117,14 @@ class ClosedLoops:
             solution, _, rank, _ = np.linalg.lstsq(own, -others, rcond=_FREE)
             if rank < len(self._following) or np.abs(own @ solution + others).max() > 1e-6 * max(np.abs(j).max(), 1.0):
                 raise TaupiError(
-                    f"Sample {row}: the loops of {self.robot.name} leave {len(self._following)} joints to follow "
-                    f"{', '.join(self.independent)}, and determine {rank}.",
-                    remedy=("Name other joints, or more or fewer of them, in ", Argument("independent"), "."),
+                    "Sample {row}: the loops of {robot} leave {count} joints to follow "
+                    "{self_independent:,}, and determine {rank}.",
+                    remedy="Name other joints, or more or fewer of them, in {independent}.",
+                    row=row,
+                    robot=self.robot.name,
+                    count=len(self._following),
+                    self_independent=self.independent,
+                    rank=rank,
                 )
             result[row, self._following] = solution
         return result
@@ -119,7 +132,7 @@ class ClosedLoops:
     def motion(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, guess: ArrayLike | None = None
     ) -> tuple[np.ndarray, ...]:
-        """Return q, qd and qdd (N, n) of all joints from those of the independent ones (N, k); `guess` is as in `close`."""
+        """Return q, qd and qdd (N, n) of all joints from the independent ones' (N, k); `guess` is as in `close`."""
         positions = self.close(q, guess)
         g = self.map(positions)
         velocities = np.einsum("nik,nk->ni", g, np.atleast_2d(np.asarray(qd, dtype=float)))
@@ -135,7 +148,7 @@ class ClosedLoops:
     ) -> np.ndarray:
         """Return G^T Y (N, k, p), with which the independent joints' torques are G^T Y pi when no motor moves the others.
 
-        `q`, `qd`, `qdd` (N, k) are those of the independent joints, `terms` those of `taupi.regressor`, by default none, and
+        `q`, `qd`, `qdd` (N, k) are of the independent joints, `terms` as in `taupi.regressor`, by default none, and
         `guess` is as in `close`. Loop forces do no work, so they are not in it.
         """
         state = self.motion(q, qd, qdd, guess)
@@ -144,7 +157,7 @@ class ClosedLoops:
     def forward_dynamics(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return qdd (N, n) and the loops' forces (N, rows) of M qdd + b = tau + J^T f, J qdd + dJ/dt qd = 0.
 
-        `q`, `qd` and `tau` (N, n) are those of all joints, with the loops closed. If constraints are redundant, the forces are
+        `q`, `qd` and `tau` (N, n) are of all joints, with the loops closed. If constraints are redundant, the forces are
         the smallest possible.
         """
         x, v, u = (np.atleast_2d(np.asarray(value, dtype=float)) for value in (q, qd, tau))

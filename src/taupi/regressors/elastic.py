@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
-from taupi.dynamics.drives import DOCUMENT, Drives, Sides, check_elastic, elastic_parameters, motor_port, resolve_sides
-from taupi.dynamics.terms import TermsLike, term_columns
+from taupi.dynamics.drives import (
+    DOCUMENT,
+    Drives,
+    FollowingRotor,
+    Sides,
+    elastic_parameters,
+    motor_port,
+    resolve_sides,
+)
+from taupi.dynamics.terms import TermsLike, follower_columns, term_columns
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.errors import Argument, unknown
 from taupi.model.parameters import ParameterLayout
+from taupi.model.requirements import require_elastic
 from taupi.model.robot import Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -19,9 +28,14 @@ ORDERS = ("grouped", "link")
 
 
 def rotor_columns(
-    chain: Chain, drives: Drives, walk: list[tuple[PolarisedMotion, Axes]], thetad: Vector, thetadd: Vector
+    chain: Chain,
+    drives: Drives,
+    walk: list[tuple[PolarisedMotion, Axes]],
+    link: tuple[Vector, ...],
+    thetad: Vector,
+    thetadd: Vector,
 ) -> Matrix:
-    """Return the columns of the rotors' inertias over all links and all motors, 2n x n (equations.md, E3).
+    """Return the columns of the rotors' inertias over all links and all motors, 2n x (n + following) (equations.md, E3).
 
     Links: the power of the moment k (thetadd z + thetad w x z) on the joints between the base and the link that carries the
     rotor. Motors: k (z . wd + k thetadd).
@@ -34,7 +48,22 @@ def rotor_columns(
         rows = [axes[j][0].T @ moment if j in axes else SX(1, 1) for j in range(chain.links)]
         columns[i] = chain.gather(rows)
         motor[i] = motor[i] + drives.ratio[i] * cs.dot(drives.axis[i], motion.alpha)
-    return cs.vertcat(cs.horzcat(*columns), cs.diag(cs.vertcat(*motor)))
+    following = [_following_column(chain, rotor, walk, link) for rotor in drives.following]
+    own = cs.vertcat(cs.horzcat(*columns), cs.diag(cs.vertcat(*motor)))
+    return cs.horzcat(own, *(cs.vertcat(column, SX(chain.n, 1)) for column in following))
+
+
+def _following_column(
+    chain: Chain, rotor: FollowingRotor, walk: list[tuple[PolarisedMotion, Axes]], link: tuple[Vector, ...]
+) -> Vector:
+    """Return the column of the rotor of a joint that follows others, over all links; `link` is (q, qd, qdd)."""
+    _, qd, qdd = link
+    if not rotor.coupled:
+        return rotor.own_torque(SX.zeros(3), qdd)
+    motion, axes = walk[rotor.parent]
+    moment = rotor.spin_moment(motion.w, qd, qdd)
+    rows = [axes[j][0].T @ moment if j in axes else SX(1, 1) for j in range(chain.links)]
+    return chain.gather(rows) + rotor.own_torque(motion.alpha, qdd)
 
 
 def _columns(chain: Chain, sides: Sides, coupling: bool, link: tuple[Vector, ...], motor: tuple[Vector, ...]) -> Matrix:
@@ -44,14 +73,14 @@ def _columns(chain: Chain, sides: Sides, coupling: bool, link: tuple[Vector, ...
     theta, thetad, thetadd = (drives.motors(x, y) for x, y in zip(link, motor, strict=True))
     walk = link_walk(chain, q, qd, qd, qdd)
     links = link_columns(chain, walk)
-    spring = term_columns(chain, sides.spring, theta - q, thetad - qd, thetadd - qdd)
+    spring = term_columns(chain, sides.spring, theta - q, thetad - qd, thetadd - qdd, followers=False)
     sprung = [k * chain.n + i for k in range(len(sides.spring)) for i in drives.elastic]
     spring = spring[:, sprung]
-    on_motor = term_columns(chain, sides.motor, theta, thetad, thetadd)
-    on_link = term_columns(chain, sides.link, q, qd, qdd)
+    on_motor = term_columns(chain, sides.motor, theta, thetad, thetadd, followers=False)
+    on_link = cs.horzcat(term_columns(chain, sides.link, q, qd, qdd), follower_columns(chain, sides.motor, q, qd, qdd))
     rows = cs.horzcat(
         cs.vertcat(links, SX(*links.shape)),
-        rotor_columns(chain, drives, walk, thetad, thetadd),
+        rotor_columns(chain, drives, walk, link, thetad, thetadd),
         cs.vertcat(SX(*on_motor.shape), on_motor),
         cs.vertcat(-spring, spring),
         cs.vertcat(on_link, SX(*on_link.shape)),
@@ -84,7 +113,7 @@ def _inertial(chain: Chain, coupling: bool, link: tuple[Vector, ...], motor: tup
     _, thetad, thetadd = (drives.motors(x, y) for x, y in zip(link, motor, strict=True))
     walk = link_walk(chain, q, qd, qd, qdd)
     links = link_columns(chain, walk)
-    return cs.horzcat(cs.vertcat(links, SX(*links.shape)), rotor_columns(chain, drives, walk, thetad, thetadd))
+    return cs.horzcat(cs.vertcat(links, SX(*links.shape)), rotor_columns(chain, drives, walk, link, thetad, thetadd))
 
 
 @builder
@@ -94,8 +123,16 @@ def elastic_regressor_parts(
     """Return Y_B, Y_C, Y_oth of (q, qd, qdd, theta, thetad, thetadd) for a `robot`: the regressor in its three parts.
 
     Y = Y_B + Y_C + Y_oth: Y_B Pi = B(q) a holds the accelerations, Y_C Pi = C(q, v) v the products of velocities, and Y_oth the
-    gravity, friction and springs (Zollo et al. 2014, eq. 13, 15, 22, 29). `order`, `terms` and `coupling` are those of
-    `elastic_regressor`.
+    gravity, friction and springs (Zollo et al. 2014, eq. 13, 15, 22, 29).
+
+    Args:
+        robot: A robot with elastic joints.
+        order: The order of the columns, as in `elastic_regressor`: "grouped" (the default) or "link".
+        terms: Friction as in `elastic_regressor`, by default ("coulomb", "viscous") of the motors.
+        coupling: Whether rotors act on the links that carry them, True by default.
+
+    Returns:
+        The program with three results (..., 2n, p).
 
     >>> import taupi as tp
     >>> arm = tp.load("zollo2r")
@@ -104,7 +141,7 @@ def elastic_regressor_parts(
     >>> bool(abs(sum(parts) - tp.elastic.regressor(arm)(*state)).max() < 1e-12)
     True
     """
-    check_elastic(robot)
+    require_elastic(robot)
     sides = resolve_sides(terms)
     natural = elastic_parameters(robot, sides)
     places = [int(k) for k in column_order(natural.layout, order)]
@@ -116,6 +153,49 @@ def elastic_regressor_parts(
     shape = (robot.n + len(robot.elastic_joints), len(natural))
     ports = [Port(name, shape) for name in ("Y_B", "Y_C", "Y_oth")]
     return trace_robot("elastic_regressor_parts", robot, body, inputs, ports, natural.take(places))
+
+
+@builder
+def elastic_rate_regressors(
+    robot: Robot, order: str = "grouped", terms: TermsLike = DOCUMENT, coupling: bool = True
+) -> Program:
+    """Return Y_H (n, 2n, p) of (q, qd, thetad) for a `robot`: H_k v = Y_H[k] Pi with H_k = dB/dq_k and v = (qd, thetad).
+
+    Y_H[k] is the derivative of Y_B, at the accelerations v, with respect to q_k; its columns of masses, first moments,
+    inertias and rotors are (24) to (28) of Zollo et al. (2014). Y_C is the sum of qd_k Y_H[k], less v^T Y_H[k] / 2 in row k
+    (eq. 22, 23, B.14-B.20).
+
+    Args:
+        robot: A robot with elastic joints.
+        order: The order of the columns, as in `elastic_regressor`: "grouped" (the default) or "link".
+        terms: Friction as in `elastic_regressor`, by default ("coulomb", "viscous") of the motors: columns of zeros.
+        coupling: Whether rotors act on the links that carry them, True by default.
+
+    Returns:
+        The program, with results (..., n, 2n, p).
+
+    >>> import taupi as tp
+    >>> arm = tp.load("zollo2r")
+    >>> tp.elastic.rate_regressors(arm)([0.1, 0.2], [0.3, 0.4], [0.5, 0.6]).shape
+    (2, 4, 28)
+    """
+    require_elastic(robot)
+    natural = elastic_parameters(robot, resolve_sides(terms))
+    places = [int(k) for k in column_order(natural.layout, order)]
+
+    def body(chain: Chain, q: Vector, qd: Vector, thetad: Vector) -> list[Matrix]:
+        zero, still = SX.zeros(chain.n), SX.zeros(*thetad.shape)
+        at_rest = _inertial(chain, coupling, (q, zero, zero), (still, still, still))
+        moved = _inertial(chain, coupling, (q, zero, qd), (still, still, thetad)) - at_rest
+        accelerated = Drives(chain, coupling).selection.T @ moved
+        empty = SX(accelerated.shape[0], len(natural) - accelerated.shape[1])
+        rates = cs.jacobian(cs.vec(accelerated), q)
+        parts = [cs.reshape(rates[:, k], *accelerated.shape) for k in range(chain.n)]
+        return [cs.horzcat(part, empty)[:, places] for part in parts]
+
+    inputs: list[str | Port] = ["q", "qd", motor_port(robot, "thetad")]
+    shape = (robot.n, robot.n + len(robot.elastic_joints), len(natural))
+    return trace_robot("elastic_rate_regressors", robot, body, inputs, [Port("Y_H", shape)], natural.take(places))
 
 
 def column_order(layout: ParameterLayout, order: str) -> np.ndarray:
@@ -137,15 +217,22 @@ def elastic_regressor(
 ) -> Program:
     """Return Y(q, qd, qdd, theta, thetad, thetadd) of `robot`, 2n x 14n, with Y Pi = (torques on the links, motor torques u).
 
-    `order` is that of the columns. In "grouped" (the default), the order of Zollo et al. (2014, eq. 13-34), Pi has masses,
-    first moments (three per link), inertias (xx, yy, zz, xy, xz, yz per link), then one per joint of rotor inertia, Coulomb
-    friction and viscous friction of the motor, and stiffness. In "link", each link's ten are followed by those of its joint.
-    `Y.parameters` names them and holds the robot's values.
+    A rigid joint, one without stiffness, has its motor in its link's row, and no column for a stiffness.
 
-    `terms` are the friction of the motors, by default ("coulomb", "viscous"), "damping" of the springs, and friction on the links
-    ("link_viscous", "link_coulomb"); those that the document does not have come last. A rigid joint, one without stiffness, has
-    its motor in its link's row, and no column for a stiffness. `coupling=False` lets rotors act on no link; the default is True.
-    `columns` keeps only the parameters that it names, as in `regressor`; None, the default, keeps all.
+    Args:
+        robot: A robot with elastic joints.
+        order: The order of the columns. In "grouped" (the default), that of Zollo et al. (2014, eq. 13-34), Pi has masses, first
+            moments (three per link), inertias (xx, yy, zz, xy, xz, yz per link), then one per joint of rotor inertia, Coulomb
+            friction and viscous friction of the motor, and stiffness. In "link", each link's ten are followed by the
+            parameters of its joint.
+        terms: Friction of the motors, by default ("coulomb", "viscous"), "damping" of the springs, and friction on the links
+            ("link_viscous", "link_coulomb"); columns of terms that the paper does not have come last.
+        coupling: Whether rotors act on the links that carry them, True by default.
+        columns: The parameters whose columns are kept, by name or pattern; None, the default, keeps all.
+
+    Returns:
+        The program Y of positions, velocities and accelerations of links and motors, in rad or m and s, the motors' on the joint
+        side of the gears, with results (..., 2n, p); `Y.parameters` names the columns and holds the robot's values.
 
     >>> import taupi as tp
     >>> Y = tp.elastic_regressor(tp.load("zollo2r"))
@@ -154,7 +241,7 @@ def elastic_regressor(
     >>> Y.parameters.names[:5], Y.parameters.names[-2:]
     (('link1.m', 'link2.m', 'link1.mx', 'link1.my', 'link1.mz'), ('joint1.stiffness', 'joint2.stiffness'))
     """
-    check_elastic(robot)
+    require_elastic(robot)
     sides = resolve_sides(terms)
     natural = elastic_parameters(robot, sides)
     places = [int(k) for k in column_order(natural.layout, order)]

@@ -16,8 +16,14 @@ from taupi.program.program import Port, Program
 def energy_regressor(robot: Robot, which: str = "total") -> Program:
     """Return the row e(q, qd) of `robot`, (p,), with the energy E = e pi in J (equations.md, R13).
 
-    `which` energy: "total" (the default), "kinetic" or "potential". Per link, the kinetic one has [ |pd|^2 / 2, (pd x w)^T R,
-    w^T L(w) / 2 ] and the potential one [ -g . p, -g^T R, 0 ].
+    Per link, the kinetic one has [ |pd|^2 / 2, (pd x w)^T R, w^T L(w) / 2 ] and the potential one [ -g . p, -g^T R, 0 ].
+
+    Args:
+        robot: The robot.
+        which: The energy, "total" (the default), "kinetic" or "potential".
+
+    Returns:
+        The program e of q and qd (..., n), with results (..., p); its `parameters` name the columns.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")

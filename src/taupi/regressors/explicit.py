@@ -15,7 +15,7 @@ from taupi.model.robot import Robot
 from taupi.program.explicit.form import Explicit
 from taupi.program.program import Port, Program
 from taupi.regressors.classical import regressor, slotine_li_regressor
-from taupi.regressors.lagrangian import link_blocks, require_coordinates
+from taupi.regressors.lagrangian import link_blocks, require_lagrangian
 from taupi.regressors.tensors import SIZES, momentum_rows
 
 FORMS = ("classical", "slotine-li", "momentum")
@@ -113,8 +113,16 @@ class ExplicitRegressor:
     ) -> Explicit:
         """Return X, W, Z of the link `which`, by number from 0 or by name, in parts for mass, first moment and inertia.
 
-        `form` is "slotine-li" (the default), "classical", or "momentum" for the undotted X alone. `values`, `angles`, `names`,
-        `digits`, `short`, `intermediates` and `limit` are those of `Program.explicit`, with the same defaults.
+        Args:
+            which: The link, by number or name.
+            form: "slotine-li" (the default), "classical", or "momentum" for the undotted X alone.
+            values: As in `Program.explicit`, with the same default, as are the others.
+            angles: See there.
+            names: See there.
+            digits: See there.
+            short: See there.
+            intermediates: See there.
+            limit: See there.
         """
         links = [link.name for link in self.robot.links]
         if which not in links and which not in range(len(links)):
@@ -145,13 +153,19 @@ def explicit_regressor(robot: Robot) -> ExplicitRegressor:
     tau = Y pi, M qrdd + C qrd + g = Y_r pi, Y = X - W + Z (Gabiccini et al. 2009, eq. 34, 59). Columns that vanish identically
     are found in exact arithmetic.
 
+    Args:
+        robot: The robot, with numbers or symbols; its masses do not matter.
+
+    Returns:
+        Both regressors as formulas; `.reduced` is without the columns that vanish, `.link(k)` the block of one link.
+
     >>> import taupi as tp
     >>> table = [dict(a="a1", alpha=0, d=0, theta=0), dict(a="a2", alpha=0, d=0, theta=0)]
     >>> Y, Y_r = tp.explicit_regressor(tp.Robot.from_dh(table, gravity=(0, "-gy", 0))).reduced
     >>> Y.shape, Y[0, 0]
     ((2, 8), a1**2*qdd1 + a1*gy*cos(q1))
     """
-    require_coordinates(robot)
+    require_lagrangian(robot)
     y = regressor(robot, algorithm="lagrangian")
     y_r = slotine_li_regressor(robot, algorithm="lagrangian")
     acting = set(y_r.reduced().parameters.names)

@@ -12,7 +12,7 @@ from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.kinematics import link_placements
 from taupi.dynamics.spatial import compose, inertia_columns
 from taupi.dynamics.types import SX, Expression, Matrix, Pose, Vector
-from taupi.errors import Argument, TaupiError
+from taupi.model.requirements import require_coordinates
 from taupi.model.robot import BASE, Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -23,7 +23,7 @@ Twist = tuple[
 
 
 @dataclass(frozen=True)
-class Blocks:
+class LinkBlocks:
     """The parts of one link's regressor Y = X - W + Z, n x 10 each: X from d/dt dK/dqd, W from dK/dq, Z from gravity."""
 
     x: Matrix
@@ -110,7 +110,7 @@ def _sum(rates: dict[int, Twist], speed: list[Expression]) -> Twist:
     return v, sum((rates[j][1] * speed[j] for j in rates), SX.zeros(3))
 
 
-def link_blocks(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> list[Blocks]:
+def link_blocks(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> list[LinkBlocks]:
     """Return X, W, Z of every link, one row per coordinate (Gabiccini et al. 2009, eq. 28, 50-54).
 
     X[h] = B_h qrdd + 1/2 (dB/dt along qd qrd + dB/dt along qrd qd)_h,  W[h] = 1/2 d(qrd^T B qd)/dq_h,
@@ -136,15 +136,17 @@ def link_blocks(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) 
             w[h] = (bilinear(partial_r[h], v) + bilinear(vr, partial[h])) / 2
             lever = r.T @ cs.cross(j.jw[h], chain.gravity)
             z[h] = cs.horzcat(-cs.dot(j.jv[h], chain.gravity), lever.T, SX.zeros(1, 6))
-        blocks.append(Blocks(*(chain.gather(rows) for rows in (x, w, z))))
+        blocks.append(LinkBlocks(*(chain.gather(rows) for rows in (x, w, z))))
     return blocks
 
 
-def require_coordinates(robot: Robot) -> None:
-    """Refuse a robot with free or ball joints, whose velocities are not derivatives of coordinates."""
-    if robot.multiple_joints:
-        message = f"{robot.name} has a free or ball joint, which the explicit Lagrangian route does not cover."
-        raise TaupiError(message, remedy=("Use ", Argument("algorithm", "recursive"), ", or the robot's fixed_base()."))
+def require_lagrangian(robot: Robot) -> None:
+    """Refuse a robot that the explicit Lagrangian route does not cover."""
+    require_coordinates(
+        robot,
+        "which the explicit Lagrangian route does not cover",
+        "Use {algorithm='recursive'}, or the robot's fixed_base().",
+    )
 
 
 def lagrangian_regressor(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> Matrix:
@@ -166,7 +168,7 @@ def lagrangian_blocks(robot: Robot) -> Program:
         blocks = link_blocks(chain, *state)
         return [b.x for b in blocks], [b.w for b in blocks], [b.z for b in blocks]
 
-    require_coordinates(robot)
+    require_lagrangian(robot)
     shape = (len(robot.links), robot.n, 10)
     outputs = [Port("X", shape), Port("W", shape), Port("Z", shape)]
     return trace_robot("lagrangian_blocks", robot, body, ["q", "qd", "qrd", "qrdd"], outputs)

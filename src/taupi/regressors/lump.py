@@ -11,15 +11,13 @@ from functools import cached_property, reduce
 from flint import fmpq, fmpq_mat
 
 from taupi.dynamics.types import Formula
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.errors import unknown as unknown_name
 from taupi.model.parameters import Parameter, ParameterLayout, Parameters
-from taupi.program.explicit.expand import Expansion, expand, symbolic_constants
+from taupi.program.explicit.conversions import Converter, program_of
+from taupi.program.explicit.expand import ExpandedOutputs, expand, symbolic_constants
 from taupi.program.explicit.from_text import quotient
-from taupi.program.explicit.polynomial_quotient import Denominator, Quotient, least_common, missing
-from taupi.program.explicit.polynomial_ring import Ring
-from taupi.program.explicit.to_sx import program_of
-from taupi.program.explicit.to_sympy import Converter
+from taupi.program.explicit.polynomial_ring import Denominator, Quotient, Ring, least_common, missing
 from taupi.program.program import Port, Program
 
 Exponents = tuple[int, ...]
@@ -107,13 +105,21 @@ class Lumped:
 def lump(
     program: Program, unknown: Sequence[str] | str, into: Sequence[str | Formula] | None = None, name: str = "Theta"
 ) -> Lumped:
-    """Split `program` into known functions times lumped unknowns: f(...) = known(...) + Y(...) Theta, minimal and exact.
+    """Split a program into known functions and lumped unknowns: f(...) = known(...) + Y(...) Theta, exactly (equations.md, R11).
 
-    `unknown` names the symbols that are not known, or constants of the description such as "forearm.m", also by patterns ("*.m");
-    f has to be polynomial or rational in them, with denominators that do not mix them with the rest. Without `into` (None, the
-    default), Theta has as few entries as possible, each a sum of products of unknowns. `into` prescribes Theta as expressions of
-    the unknowns, in your order; the columns may then be dependent, see `relations` and `independent`. `name` is what the
-    parameters are called, "Theta" by default: Theta1, Theta2, ... (equations.md, R11).
+    Args:
+        program: The program f, with one output. It has to be polynomial or rational in the unknowns, with denominators that do
+            not mix them with the rest.
+        unknown: The symbols that are not known, or constants of the description such as "forearm.m", by name or pattern ("*.m").
+        into: Theta as expressions of the unknowns, in your order; the columns may then be dependent, see `relations` and
+            `independent`. With None, the default, Theta has as few entries as possible, each a sum of products of unknowns.
+        name: What the parameters are called, "Theta" by default: Theta1, Theta2, ...
+
+    Returns:
+        The lumped form, with `known`, the regressor Y, and Theta.
+
+    Raises:
+        TaupiError: If the program has several outputs, or no such split exists.
 
     >>> import taupi as tp
     >>> arm = tp.load("lecture2r")
@@ -123,14 +129,17 @@ def lump(
       Theta2 = L2*m2
     """
     if not isinstance(program, Program):
-        message = f" is {type(program).__name__}, expected a program: taupi.inverse_dynamics(robot)."
-        raise TaupiError(Argument("program"), message)
+        raise TaupiError(
+            "{program} is {got}, expected a program: taupi.inverse_dynamics(robot).", got=type(program).__name__
+        )
     patterns = [unknown] if isinstance(unknown, str) else unknown
     if not isinstance(patterns, Iterable) or not all(isinstance(n, str) for n in patterns):
-        raise TaupiError(Argument("unknown"), f" is {unknown!r}, expected names of symbols such as ['m1', 'm2'].")
+        raise TaupiError("{unknown} is {got!r}, expected names of symbols such as ['m1', 'm2'].", got=unknown)
     names = _resolved(program, list(patterns))
     if len(program.outputs) != 1:
-        raise TaupiError(f"{program.name} has {len(program.outputs)} outputs: lump needs one.")
+        raise TaupiError(
+            "{program} has {count} outputs: lump needs one.", program=program.name, count=len(program.outputs)
+        )
     expansion = expand(program, symbolic_constants(program) | frozenset(names), spare=16)
     split = _Split(expansion, names)
     if into is None:
@@ -148,22 +157,28 @@ def _resolved(program: Program, patterns: Sequence[str]) -> tuple[str, ...]:
         hits = [n for n in known if n == pattern or fnmatchcase(n, pattern)]
         if not hits and "." in pattern:
             raise TaupiError(
-                f"No constant {pattern!r} in {program.name}; it has {', '.join(known) or 'none'}. Numbers 0, 1, 2 and 1/2 of a "
-                "description are folded: write a symbol in their place, such as m1."
+                "No constant {pattern!r} in {program}; it has {known}. Numbers 0, 1, 2 and 1/2 of a "
+                "description are folded: write a symbol in their place, such as m1.",
+                pattern=pattern,
+                program=program.name,
+                known=", ".join(known) or "none",
             )
         if not hits:
             raise unknown_name("symbol", pattern, known, program.name)
         names += [n for n in hits if n not in names]
     if not names:
-        message = f" is empty, expected symbols of {program.name}: {', '.join(known) or 'it has none'}."
-        raise TaupiError(Argument("unknown"), message)
+        raise TaupiError(
+            "{unknown} is empty, expected symbols of {expected}: {known}.",
+            expected=program.name,
+            known=", ".join(known) or "it has none",
+        )
     return tuple(names)
 
 
 class _Split:
     """Expanded outputs as a matrix: each row is an output and a known monomial, each column a monomial of unknowns."""
 
-    def __init__(self, expansion: Expansion, names: Iterable[str]) -> None:
+    def __init__(self, expansion: ExpandedOutputs, names: Iterable[str]) -> None:
         self.ring = expansion.ring
         self.unknown = _unknown_generators(self.ring, set(names))
         self.dependent: dict[int, list[tuple[fmpq, int]]] = {}
@@ -303,10 +318,12 @@ class _Split:
         convert = Converter(self.ring)
         factor = convert.sum(self.ring.context.from_dict({known: fmpq(1)}))
         raise TaupiError(
-            Argument("into"),
-            f" cannot express the dynamics: output {h + 1} has {factor} times ({convert(self._over(row))}), which is not a "
+            "{into} cannot express the dynamics: output {h} has {factor} times ({convert}), which is not a "
             "combination of the prescribed parameters.",
-            remedy=("Add the missing ones, or leave ", Argument("into"), " out."),
+            remedy="Add the missing ones, or leave {into} out.",
+            h=h + 1,
+            factor=factor,
+            convert=convert(self._over(row)),
         )
 
     def column(self, columns: fmpq_mat, h: int, k: int) -> Quotient:
@@ -343,8 +360,10 @@ def _unknown_generators(ring: Ring, names: set[str]) -> list[int]:
 
 def _refuse_mixture(ring: Ring, what: str) -> None:
     raise TaupiError(
-        f"{ring.program.name} contains {what}, which mixes unknowns with the rest: no finite set of parameters is linear in it.",
+        "{program} contains {what}, which mixes unknowns with the rest: no finite set of parameters is linear in it.",
         remedy="Take fewer unknowns, or a program without that term.",
+        program=ring.program.name,
+        what=what,
     )
 
 

@@ -18,14 +18,20 @@ def operational_regressor(robot: Robot, task: Task = "position", frame: str = "t
     """Return Y(q, qd, v, vd) of `robot`, m x p, with M(r) vd + C(r, rd) v + g(r) = Y pi for any v and vd (equations.md, O3).
 
     With qrd = B v and qrdd = B (vd - dJ/dt qrd) it is B^T Y_r(q, qd, qrd, qrdd), Y_r being the Slotine-Li regressor and B = J^-1,
-    so that v = rd and vd = rdd give the task force u = B^T tau. M, C and g are those of `operational_dynamics`.
+    so that v = rd and vd = rdd give the task force u = B^T tau. M, C and g are as in `operational_dynamics`.
 
     A redundant arm has the dynamically consistent inverse B = M^-1 J^T (J M^-1 J^T)^-1 instead, which depends on the parameters.
     B is built from the robot's own (nominal) ones and kept: u = Y pi is linear in pi, and Y pi is the model of
     `operational_dynamics` for pi = `robot.parameters`. For another pi it is the task's share B^T tau of the torque with that pi.
 
-    `task` and `frame` are as in `task_coordinates`, by default the position of the tip; `terms` are as in `regressor`, by default
-    none. A singular configuration is refused when the program is called.
+    Args:
+        robot: The robot.
+        task: The task's coordinates, as in `task_coordinates`; "position" by default.
+        frame: The frame whose motion is the task, "tip" by default.
+        terms: Friction and drives as in `regressor`, none by default.
+
+    Returns:
+        The program Y of q, qd (..., n) and v, vd (..., m), with results (..., m, p). It refuses singular configurations.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r")

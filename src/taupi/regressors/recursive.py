@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.quaternions import turned_back
+from taupi.dynamics.orientation import turned_back
 from taupi.dynamics.spatial import compose, inertia_columns, skew
 from taupi.dynamics.types import SX, Expression, Matrix, Pose, Vector
 from taupi.model.robot_parts import FREE, MULTIPLE

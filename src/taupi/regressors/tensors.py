@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from taupi.dynamics.chain import Chain, builder, trace_robot
+from taupi.dynamics.chain import Chain, builder, mass_builder, trace_robot
 from taupi.dynamics.kinematics import gathered_columns, link_placements, link_screws
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
-from taupi.regressors.lagrangian import OriginJacobian, bilinear, joint_axes, require_coordinates
+from taupi.regressors.lagrangian import OriginJacobian, bilinear, joint_axes, require_lagrangian
 
 PARTS = {"0": slice(0, 1), "1": slice(1, 4), "2": slice(4, 10)}  # mass, first moment, inertia
 SIZES: dict[str, tuple[int, ...]] = {"0": (), "1": (3,), "2": (6,)}
@@ -60,7 +60,7 @@ def momentum_blocks(robot: Robot) -> Program:
     >>> X0.shape, X1.shape, X2.shape
     ((2, 2), (2, 2, 3), (2, 2, 6))
     """
-    require_coordinates(robot)
+    require_lagrangian(robot)
 
     def body(chain: Chain, q: Vector, qd: Vector) -> tuple[list[Matrix], ...]:
         rows = momentum_rows(chain, q, qd)
@@ -69,7 +69,7 @@ def momentum_blocks(robot: Robot) -> Program:
     return trace_robot("momentum_blocks", robot, body, ["q", "qd"], _ports("X", (len(robot.links), robot.n)))
 
 
-@builder
+@mass_builder
 def momentum(robot: Robot) -> Program:
     """Return the momentum dT/dqd = M qd (n,) of a `robot` as a function of (q, qd) (Gabiccini et al. 2009, eq. 13, 14).
 
@@ -80,7 +80,7 @@ def momentum(robot: Robot) -> Program:
     >>> tp.closed_form.momentum(arm)([0.0, 0.0], [1.0, 0.0]).round(12).tolist()
     [5.0, 2.0]
     """
-    require_coordinates(robot)
+    require_lagrangian(robot)
 
     def body(chain: Chain, q: Vector, qd: Vector) -> Vector:
         rows = momentum_rows(chain, q, qd)
@@ -104,7 +104,7 @@ def link_mass_tensors(robot: Robot) -> Program:
     >>> B0.shape, B1.shape, B2.shape
     ((6, 6, 6), (6, 6, 6, 3), (6, 6, 6, 6))
     """
-    require_coordinates(robot)
+    require_lagrangian(robot)
 
     def body(chain: Chain, q: Vector) -> tuple[list[list[Matrix]], ...]:
         tensors = [mass_tensor(chain, j) for j in _jacobians(chain, q)]
@@ -113,7 +113,7 @@ def link_mass_tensors(robot: Robot) -> Program:
     return trace_robot("link_mass_tensors", robot, body, ["q"], _ports("B", (len(robot.links), robot.n, robot.n)))
 
 
-@builder
+@mass_builder
 def link_mass_matrices(robot: Robot) -> Program:
     """Return B (links, n, n) of q for a `robot`: the share of each link in the mass matrix, M = sum_i B_i.
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.reporting.traces import thinned
-
 SPAN, TALL = 100_000, 10_000
 WIDTH, HEIGHT, LOW = 960, 300, 170  # LOW is the height of a strip below another chart
 LEFT, RIGHT, TOP, BOTTOM = 108, 14, 8, 34
@@ -32,14 +30,14 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """What the horizontal axis of a chart shows: its name in words, and the unit beside its last number."""
 
     name: str
     unit: str = ""
 
 
-TIME = Axis("seconds", "s")
+TIME = ChartAxis("seconds", "s")
 RUNAWAY = 1000.0  # times the usual size: beyond this a line ran away
 COLOURS = 8  # of lines side by side, c0 .. c7 in the style sheet
 
@@ -47,6 +45,21 @@ COLOURS = 8  # of lines side by side, c0 .. c7 in the style sheet
 def coloured(name: str, k: int, values: np.ndarray) -> Line:
     """Return the k-th of several lines that differ only by their colour."""
     return Line(name, f"n{k} c{k % COLOURS}", values)
+
+
+def chart_with_difference(
+    title: str,
+    units: tuple[str, str],
+    time: np.ndarray,
+    lines: Sequence[Line],
+    difference: Line,
+    group: str,
+    points: int,
+) -> str:
+    """Return lines over time (N,), and below them their difference at its own scale; `units` are of both."""
+    above = chart(title, units[0], time, lines, group, points)
+    below = chart("", units[1], time, [difference], group, points, height=LOW)
+    return f'<div class="pair">{above}{below}</div>'
 
 
 def chart(
@@ -59,7 +72,7 @@ def chart(
     log: bool = False,
     times: Sequence[np.ndarray] | None = None,
     runaway: bool = False,
-    across: Axis = TIME,
+    across: ChartAxis = TIME,
     height: int = HEIGHT,
 ) -> str:
     """Return lines over time (N,) as a figure; charts of one `group` zoom together, each line has at most `points` points.
@@ -137,7 +150,7 @@ def axes(
     units: tuple[str, str] = ("", ""),
     height: int = HEIGHT,
 ) -> str:
-    """Return grid lines and their numbers as SVG; `units` are those of the horizontal and the vertical axis."""
+    """Return grid lines and their numbers as SVG; `units` belong to the horizontal and the vertical axis."""
     wide, tall = WIDTH - LEFT - RIGHT, height - TOP - BOTTOM
     parts = []
     across = ticks(start, stop, 8)
@@ -164,12 +177,16 @@ def _plain(value: float, log: bool) -> str:
     return _power(value) if log else f"{value:.3g}"
 
 
+_LARGEST = 1e300  # of a number on an axis: a run that diverged may have larger ones
+
+
 def extent(arrays: Sequence[np.ndarray]) -> tuple[float, float]:
     """Return the range of the values with a margin of a twentieth on both sides, never empty."""
-    finite = [a[np.isfinite(a)] for a in arrays]
+    finite = [np.clip(a[np.isfinite(a)], -_LARGEST, _LARGEST) for a in arrays]
     low = min((float(a.min()) for a in finite if len(a)), default=-1.0)
     high = max((float(a.max()) for a in finite if len(a)), default=1.0)
-    margin = 0.05 * (high - low) or 0.1 * abs(high) or 1.0
+    margins = 0.05 * (high - low), 0.1 * abs(high), 1.0
+    margin = next(m for m in margins if m > 1 / _LARGEST)
     return low - margin, high + margin
 
 
@@ -227,3 +244,29 @@ def _polyline(line: Line, x: np.ndarray, values: np.ndarray, low: float, high: f
 def _legend(lines: Sequence[Line]) -> str:
     named = [line for line in lines if line.name]
     return "".join(f'<span class="key {line.style}">{html.escape(line.name)}</span>' for line in named)
+
+
+def thinned(most: int, series: Sequence[np.ndarray]) -> np.ndarray:
+    """Return at most about `most` indices into the series (N,) that keep every peak: minimum and maximum of each, span by span.
+
+    >>> import numpy as np
+    >>> x = np.zeros(1000)
+    >>> x[537] = 1.0
+    >>> rows = thinned(20, [x])
+    >>> 537 in rows, len(rows) <= 22
+    (True, True)
+    """
+    count = len(series[0])
+    if count <= most:
+        return np.arange(count)
+    spans = max(1, most // (2 * len(series)))
+    edges = np.linspace(0, count, spans + 1).astype(int)
+    width = int(np.diff(edges).max())
+    # Each span as a row, short ones filled up with their last sample.
+    rows = np.minimum(edges[:-1, None] + np.arange(width), edges[1:, None] - 1)
+    kept = [np.zeros(1, dtype=int), np.array([count - 1])]
+    for x in series:
+        part = x[rows]
+        for pick in (part.argmin(axis=1), part.argmax(axis=1)):
+            kept.append(np.take_along_axis(rows, pick[:, None], axis=1)[:, 0])
+    return np.unique(np.concatenate(kept))

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib import metadata
-from typing import Any
 
 import numpy as np
 
@@ -73,7 +72,7 @@ class Checkup:
         """Whether all required packages are installed, and every known result was reproduced."""
         return all(self.packages.values()) and all(check.passed for check in self.checks)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return it as plain data."""
         return {**asdict(self), "features": list(self.features), "healthy": self.healthy}
 
@@ -101,7 +100,7 @@ def checkup() -> Checkup:
 
 
 def _requirements() -> tuple[list[str], dict[str, list[str]]]:
-    """Return the required packages, and those of each extra, for this version of Python."""
+    """Return the packages that this version of Python needs, and the packages of each extra."""
     needed: list[str] = []
     extras: dict[str, list[str]] = {}
     try:
@@ -190,6 +189,7 @@ def _identification() -> tuple[bool, str]:
     """A simulated arm, identified."""
     from taupi.dynamics.inverse import inverse_dynamics
     from taupi.identification.identify import identify
+    from taupi.identification.results.fit import Fit
     from taupi.model.load import load
     from taupi.signals.log import Log
 
@@ -197,6 +197,7 @@ def _identification() -> tuple[bool, str]:
     q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
     tau = inverse_dynamics(arm)(q, qd, qdd) + np.random.default_rng(0).normal(0, 0.01, q.shape)
     fit = identify(arm, Log(t[:, 0], q, tau=tau), terms=("viscous",), cutoff_hz=10)
+    assert isinstance(fit, Fit)
     far = float(np.abs((fit.values - fit.basis.project([*arm.parameters.values, 0, 0])) / fit.stderr).max())
     return far < 5, f"parameters of a simulated arm within {far:.1f} standard errors of the truth"
 

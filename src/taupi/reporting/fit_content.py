@@ -1,4 +1,4 @@
-"""The content of the report of a fit, computed once from the fit and its validations: plain rows that sections lay out."""
+"""The content of the report of a fit, computed once from the fit and its validations: rows and lines that sections lay out."""
 
 from __future__ import annotations
 
@@ -6,13 +6,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from taupi.identification.equations import Equations
+import numpy as np
+
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.spring_table import spring_table
+from taupi.identification.results.fit_file import spring_table
+from taupi.identification.results.torque_parts import TorqueParts
 from taupi.identification.results.validation import Validation, errors_of
 from taupi.identification.results.verdict import Verdict
-from taupi.reporting.bodies import BodyComparison, compare_bodies
-from taupi.reporting.traces import Trace
+from taupi.identification.row_layout import RowLayout
+from taupi.reporting.ellipsoids import BodyComparison, compare_bodies
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """The torque of one log, whether it was fitted, and its parts.
+
+    `time` (N,) counts from the log's first sample; `measured` and `predicted` are torques (N, n) of the `joints`, in `units`.
+    """
+
+    name: str
+    role: str  # "fitted" or "held out"
+    joints: tuple[str, ...]
+    units: tuple[str, ...]
+    time: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    parts: TorqueParts | None = None
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Measured minus predicted (N, n)."""
+        return self.measured - self.predicted
+
 
 FITTED, HELD_OUT = "fitted", "held out"
 
@@ -40,13 +65,23 @@ class ParameterRow:
 
 @dataclass(frozen=True)
 class StandardRow:
-    """A standard parameter: whether it can be identified, the description's value and, if the fit has one, the new value."""
+    """A standard parameter: whether it can be identified, the description's value and, if the fit has one, the new value.
+
+    `stderr` is the least standard error of the base parameters in which it is, as an error of it alone: its own if it is a base
+    parameter by itself; infinite if the logs determine none of them.
+    """
 
     name: str
     unit: str
     kind: str
     prior: float
     value: float | None
+    stderr: float = float("inf")
+
+    @property
+    def determined(self) -> bool:
+        """Whether the logs determine it, by itself."""
+        return self.kind == "independent" and self.stderr < float("inf")
 
 
 @dataclass(frozen=True)
@@ -92,7 +127,7 @@ class FitContent:
     logs: tuple[LogRow, ...]
     traces: tuple[Trace, ...]
     sentences: tuple[str, ...]  # about the conditioning
-    rank: tuple[int, int]
+    rank: tuple[int, int]  # base parameters that the logs determine, and all; friction that bends is not counted
     condition: float
     notes: tuple[str, ...]
     provenance: dict[str, Any] = field(default_factory=dict)
@@ -149,7 +184,7 @@ def fit_content(fit: Fit, held_out: Sequence[Validation], fitted: Sequence[Valid
 
 def torque_units(fit: Fit) -> dict[str, str]:
     """Return the unit of each row's torque, by the row's name: N for a prismatic joint."""
-    rows = Equations.of(fit.basis)
+    rows = RowLayout.of(fit.basis)
     return dict(zip(rows.names, rows.units, strict=True))
 
 
@@ -177,8 +212,14 @@ def _standard(fit: Fit) -> tuple[StandardRow, ...]:
     classes = fit.basis.classes
     layout = fit.basis.standard.layout
     values = [None] * len(layout) if fit.standard is None else [float(v) for v in fit.standard]
-    rows = zip(layout.names, layout.units, fit.prior, values, strict=True)
-    return tuple(StandardRow(name, unit, classes[name], float(prior), value) for name, unit, prior, value in rows)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alone = fit.stderr[:, None] / np.abs(fit.basis.projection)
+    errors = np.fmin.reduce(alone, axis=0, initial=np.inf)
+    rows = zip(layout.names, layout.units, fit.prior, values, errors, strict=True)
+    return tuple(
+        StandardRow(name, unit, classes[name], float(prior), value, float(error))
+        for name, unit, prior, value, error in rows
+    )
 
 
 def _log(validation: Validation, role: str, units: Mapping[str, str]) -> LogRow:
@@ -196,7 +237,7 @@ def _fitted_logs(fit: Fit, fitted: Sequence[Validation], units: Mapping[str, str
 
 def _trace(validation: Validation, role: str, units: Mapping[str, str]) -> Trace:
     names = tuple(j.name for j in validation.joints)
-    signals = validation.time, validation.measured, validation.predicted
+    signals = validation.elapsed, validation.measured, validation.predicted
     return Trace(validation.name, role, names, tuple(units[n] for n in names), *signals, validation.parts)
 
 
@@ -207,7 +248,7 @@ def described_error(validation: Validation, role: str) -> tuple[str, str, float,
     return validation.name, role, validation.relative, relative
 
 
-def _provenance(fit: Fit) -> dict[str, Any]:
+def _provenance(fit: Fit) -> dict[str, object]:
     """Return the fit's provenance with its files as rows, and the settings of the preparation that are not None."""
     files = [{"log": log.path or log.name, "rate_hz": f"{log.rate_hz:.6g}", "sha256": log.sha256} for log in fit.logs]
     preparation = {k: v for k, v in dict(fit.settings.get("preparation", {})).items() if v is not None}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.excitation.geometry.shapes.visual import visual_solids
+from taupi.excitation.geometry.shapes import visual_solids
 from taupi.model.robot import Robot
 
 CELLS = (26, 20, 15, 11, 8, 6, 4)  # along the longest side of a mesh, finer first

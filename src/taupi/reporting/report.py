@@ -6,20 +6,22 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.files import path_of, refuse_to_overwrite, write_text
 from taupi.identification.fleet.fleet_fit import Fleet
+from taupi.identification.results.command_fit import CommandFit
 from taupi.identification.results.fit import Fit
 from taupi.model.robot import Robot
-from taupi.reporting.fit_page import Logs, fit_page
 from taupi.reporting.sections.base import Section
+from taupi.reporting.sections.fit import Logs, fit_page
 
 if TYPE_CHECKING:
+    from taupi.excitation.commands import CommandPlan
     from taupi.excitation.excitation import Excitation
     from taupi.identification.payloads.payload_estimate import PayloadEstimate
-    from taupi.reporting.run_page import Runs
+    from taupi.reporting.sections.run import Runs
 
-    Reported = Fit | Fleet | PayloadEstimate | Excitation | Runs
+    Reported = Fit | CommandFit | Fleet | PayloadEstimate | Excitation | CommandPlan | Runs
 
 
 def report(
@@ -32,27 +34,27 @@ def report(
     force: bool = False,
     sections: Sequence[Section] | None = None,
 ) -> None:
-    """Write a result as one self-contained HTML file: no network, no library.
+    """Write a result as one self-contained HTML file, which needs no network and no library.
 
-    `result` is a `Fit`, a `Fleet`, or a `Run` or `Trial`, or a list of those two, which are then compared with each other. `path`
-    is the file to write, a name ending in .html. An existing file is kept unless `force` is true.
+    The page of a fit shows torques, or positions simulated from commands, errors, parameters, and what was done to which files;
+    that of a fleet which arms stand out, in which joint, since when and how clearly, and what drifts; that of a payload the body
+    at its frame, and its numbers with intervals; that of an excitation the expected errors, the arm as a film, the motion and its
+    torque beside their limits, and clearance over time; that of runs the arm as a film, tracking, s, V and its rates,
+    parameters, torques, energy and settings.
 
-    The page of a fit shows torques, errors, parameters, and what was done to which files. `validation` are logs that were held
-    out, one or several: `Validation`s, `Log`s or paths. `fitted` are logs that the fit has seen, to be drawn as well.
+    Args:
+        result: A `Fit`, `CommandFit`, `Fleet`, `PayloadEstimate`, `Excitation`, `CommandPlan`, `Run` or `Trial`, or a list of
+            the last two, which are then compared with each other.
+        path: File to write, a name ending in .html.
+        validation: Logs that were held out of a fit, one or several: `Validation`s, `Log`s or paths.
+        fitted: Logs that a fit has seen, to be drawn as well.
+        robot: Arm to draw for a `Run`, which does not know its robot; a `Trial` does.
+        force: Whether an existing file is replaced; by default it is kept.
+        sections: Parts of the page in order; by default those of its kind, such as `FIT_SECTIONS` of
+            `taupi.reporting.sections.fit`. Leave some out, or add your own (`taupi.reporting.sections.base.Section`).
 
-    The page of a `Fleet` shows which arms stand out, in which joint, since when and how clearly, and what drifts.
-
-    The page of a payload (`taupi.identify_payload`) shows the body at its frame, and its numbers with intervals.
-
-    The page of an excitation shows the expected errors, the arm as a film, the motion and its torque beside their limits, and
-    clearance over time.
-
-    The page of runs shows the arm as a strip and a film, tracking, s, V and its rates, parameters, torques, energy, warnings and
-    settings. A bare `Run` does not know its robot: `robot` is the one to draw.
-
-    `sections` are the parts of the page, in order; by default those of the kind of result, `FIT_SECTIONS` of
-    `taupi.reporting.sections.fit`, and `PAYLOAD_SECTIONS`, `RUN_SECTIONS` and `EXCITATION_SECTIONS` of `payload`, `run` and
-    `excitation` beside it. Leave some out, or add your own (`taupi.reporting.sections.base.Section`).
+    Raises:
+        TaupiError: The result has no page, or the file exists.
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -69,7 +71,7 @@ def report(
     """
     file = path_of(path, "the path of a report")
     if file.suffix.lower() not in (".html", ".htm"):
-        raise TaupiError(Argument("path"), f" is {str(file)!r}, expected a name ending in .html.")
+        raise TaupiError("{path} is {got!r}, expected a name ending in .html.", got=str(file))
     refuse_to_overwrite(file, force)
     write_text(file, report_text(result, validation, fitted, sections, robot), force)
 
@@ -81,32 +83,43 @@ def report_text(
     sections: Sequence[Section] | None = None,
     robot: Robot | None = None,
 ) -> str:
-    """Return a report as the text of an HTML file; the arguments are those of `report`."""
+    """Return a report as the text of an HTML file, with the arguments of `report`."""
+    if isinstance(result, CommandFit):
+        from taupi.reporting.sections.commands import command_page
+
+        return command_page(result, validation, fitted, sections)
     if isinstance(result, Fit):
         return fit_page(result, validation, fitted, sections)
     if isinstance(result, Fleet):
-        from taupi.reporting.fleet_page import fleet_page
+        from taupi.reporting.sections.fleet import fleet_page
 
         return fleet_page(result, sections=sections)
     from taupi.identification.payloads.payload_estimate import PayloadEstimate
 
     if isinstance(result, PayloadEstimate):
-        from taupi.reporting.payload_page import payload_page
+        from taupi.reporting.sections.payload import payload_page
 
         return payload_page(result, sections)
     from taupi.excitation.excitation import Excitation  # the page of a fit needs no simulation
 
     if isinstance(result, Excitation):
-        from taupi.reporting.excitation_page import excitation_page
+        from taupi.reporting.sections.excitation import excitation_page
 
         return excitation_page(result, sections)
-    from taupi.reporting.run_page import Run, Trial, run_page
+    from taupi.excitation.commands import CommandPlan
+
+    if isinstance(result, CommandPlan):
+        from taupi.reporting.sections.excitation import commands_page
+
+        return commands_page(result, sections)
+    from taupi.reporting.sections.run import Run, Trial, run_page
 
     if not isinstance(result, Run | Trial | list | tuple):
         raise TaupiError(
-            Argument("result"),
-            f" is {shown(result)}, expected a Fit, a Run, a Trial, an Excitation, a payload, or a list of runs and trials.",
+            "{result} is {got!r}, expected a Fit, a Run, a Trial, an Excitation, a payload, or a list of "
+            "runs and trials.",
+            got=result,
         )
     if not isinstance(validation, tuple) or validation or fitted:
-        raise TaupiError(Argument("validation"), " and ", Argument("fitted"), " are logs of a Fit: runs have none.")
+        raise TaupiError("{validation} and {fitted} are logs of a Fit: runs have none.")
     return run_page(result, robot, sections)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from taupi.control.law_trial import Trial
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.model.robot import Robot
 from taupi.reporting.chart import COLOURS, Line, chart, coloured
-from taupi.reporting.stick_figures import Arm
+from taupi.reporting.film import DrawnArm
 from taupi.simulation.run import Run
 
 # Points of all lines on a page together: they keep the file below about three megabytes.
@@ -39,7 +39,8 @@ class RunContent:
     def subtitle(self) -> str:
         """The line below the heading."""
         facts, stop = self.first.run.provenance, max(float(t.run.time[-1]) for t in self.trials)
-        rate = f", {facts['control']} at {facts['rate']:g} Hz, {facts['integrator']}" if "rate" in facts else ""
+        known = {"rate", "control", "integrator"} <= facts.keys()
+        rate = f", {facts['control']} at {facts['rate']:g} Hz, {facts['integrator']}" if known else ""
         return f"simulated for {stop:.4g} s{rate}"
 
     @property
@@ -101,12 +102,12 @@ class RunContent:
         runaway = not all(run.complete for run in self.runs)
         return chart(title, unit, self.longest.time, lines, GROUP, self.points, log, times, runaway)
 
-    def arms(self) -> list[Arm]:
+    def arms(self) -> list[DrawnArm]:
         """Return the arms to draw: the reference as a ghost, then every trial in its colour."""
-        arms = [Arm(t.name, f"c{k % COLOURS}", t.run.time, t.run.q) for k, t in enumerate(self.trials)]
+        arms = [DrawnArm(t.name, f"c{k % COLOURS}", t.run.time, t.run.q) for k, t in enumerate(self.trials)]
         if not self.first.tracks or self.longest.reference is None:
             return arms
-        return [Arm("reference", "ghost", self.longest.time, self.longest.reference.q), *arms]
+        return [DrawnArm("reference", "ghost", self.longest.time, self.longest.reference.q), *arms]
 
 
 def run_content(
@@ -118,16 +119,18 @@ def run_content(
     """
     several: list[Any] = list(runs) if isinstance(runs, list | tuple) else [runs]
     if not several or not all(isinstance(t, Run | Trial) for t in several):
-        raise TaupiError(Argument("result"), f" is {shown(runs)}, expected a Run, a Trial, or a list of them.")
+        raise TaupiError("{result} is {got!r}, expected a Run, a Trial, or a list of them.", got=runs)
     trials = tuple(t if isinstance(t, Trial) else Trial(t) for t in several)
     for t in trials:
         if len(t.run) < 2:
-            raise TaupiError(f"The run of {t.name} has {len(t.run)} samples, too few to report.")
+            raise TaupiError("The run of {t} has {count} samples, too few to report.", t=t.name, count=len(t.run))
         if t.run.names != trials[0].run.names:
-            raise TaupiError(f"{t.name} has different joints than {trials[0].name}: a page is about one robot.")
+            raise TaupiError(
+                "{t} has different joints than {trial}: a page is about one robot.", t=t.name, trial=trials[0].name
+            )
     arm = robot or next((t.robot for t in trials if t.robot is not None), None)
     if arm is not None and arm.n != trials[0].run.n:
-        raise TaupiError(Argument("robot"), f" has {arm.n} joints, the run has {trials[0].run.n}.")
+        raise TaupiError("{robot} has {n} joints, the run has {run_n}.", n=arm.n, run_n=trials[0].run.n)
     facts = trials[0].run.provenance.items()
     shared = {k: v for k, v in facts if v not in (None, []) and all(t.run.provenance.get(k) == v for t in trials)}
     return RunContent(trials, arm, {**shared, **(provenance or {})})

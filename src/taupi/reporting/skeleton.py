@@ -1,7 +1,8 @@
-"""Where the parts of an arm are, for drawing: joints, links and frames in world axes."""
+"""An arm as points: base, joints, axes, links and frames at any number of configurations; and where pages see it from."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,10 @@ from taupi.dynamics.kinematics import frame_placement, link_placements
 from taupi.dynamics.spatial import SX, compose
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Port
+
+AZIMUTH, ELEVATION = math.radians(-55), math.radians(22)
+FINE = 2000  # integer steps from the middle of a picture to its edge
+
 
 PLANE = 1e-9  # of a unit vector: axes that a description means to be parallel are parallel up to rounding
 
@@ -53,12 +58,12 @@ def skeleton(robot: Robot, q: np.ndarray, frames: Sequence[str] | None = None) -
 
 
 @lru_cache(maxsize=16)
-def _program(robot: Robot, names: tuple[str, ...]) -> Callable[..., Any]:
+def _program(robot: Robot, names: tuple[str, ...]) -> Callable[..., np.ndarray]:
     """Return the program from q to axes, corners of links, frames and the base; cached, since views call it for each picture."""
     for name in names:
         robot.frame(name)
 
-    def body(chain: Chain, q: Any) -> tuple[Any, ...]:
+    def body(chain: Chain, q: object) -> tuple[Any, ...]:
         position, placed = chain.places(q), link_placements(chain, q)
         axes, corners = [], []
         for i, joint in enumerate(robot.joints):

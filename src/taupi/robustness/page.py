@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taupi.reporting.chart import Axis, chart, coloured
+from taupi.reporting.chart import ChartAxis, chart, coloured
 from taupi.reporting.page import assembled
 from taupi.reporting.sections.base import cell, head
 from taupi.robustness.study import RobustnessStudy, percent
@@ -49,12 +49,23 @@ def _verdict(study: RobustnessStudy) -> str:
 def _share(study: RobustnessStudy) -> str:
     first = next(iter(study.summaries.values()))
     notes = [
-        f"Each arm differs by about {100 * study.spread:g} % from the {study.robot.name} that the laws know: mass, centre and "
-        "inertia of each link, physically possible. All laws have the same arms, from the same starts.",
+        f"Each arm differs {study.difference} from the {study.robot.name} that the laws know: mass, centre and "
+        "inertia of each link, physically possible. All laws have the same arms, from the same starts. "
+        f"{_around(study)}",
         f"An arm counts as converged when the rms error from {first.late:g} s on is below {study.within:g} {study.unit} "
         "at every joint. Errors are those of the worst joint.",
     ]
     return _table("Late rms errors of each law, with the gains that it used", study.rows(), range(1, 7), notes)
+
+
+def _around(study: RobustnessStudy) -> str:
+    """Return a sentence on what makes the loop harder than in theory, or that nothing does."""
+    data = study.to_dict()
+    around = [*data["plant"].items(), *data["sensors"].items()]
+    told = [f"{k} = {v.replace(';', ',')}" for k, v in around if k not in ("smoothing", "axes", "frame", "velocity")]
+    if not told:
+        return "There is no friction, delay, noise or limit of the torque."
+    return f"Every loop has {'; '.join(told)}, in SI units."
 
 
 def _distribution(study: RobustnessStudy) -> str:
@@ -65,7 +76,7 @@ def _distribution(study: RobustnessStudy) -> str:
         errors = study.errors(name)
         values = errors[np.minimum((shares * len(errors)).astype(int), len(errors) - 1)]
         lines.append(coloured(name, k, np.where(np.isfinite(values), values, np.nan)))
-    across = Axis("share of the arms with a smaller error, %", "%")
+    across = ChartAxis("share of the arms with a smaller error, %", "%")
     return chart("late rms error, worst joint", study.unit, 100 * shares, lines, "share", log=True, across=across)
 
 
@@ -88,10 +99,18 @@ def _worst(study: RobustnessStudy) -> str:
 
 
 def _settings(study: RobustnessStudy) -> str:
+    """Return a table of the laws' gains, one of the plant and its sensors, and one of the rest."""
     data = study.to_dict()
-    settings = {k: v for k, v in data.items() if k not in ("laws", "provenance")} | data["provenance"]
+    laws = {name: law["settings"] for name, law in data["laws"].items()}
+    keys = dict.fromkeys(key for settings in laws.values() for key in settings)
+    gains = [("setting", *laws), *((key, *(settings.get(key, "-") for settings in laws.values())) for key in keys)]
+    around = [*data["plant"].items(), *((f"sensors: {key}", value) for key, value in data["sensors"].items())]
+    shown = ("laws", "provenance", "plant", "sensors")
+    settings = {k: v for k, v in data.items() if k not in shown} | data["provenance"]
     rows = [("setting", "value"), *((k, json.dumps(v)) for k, v in settings.items())]
-    return _table("As it was run", rows)
+    tables = [_table("Laws and their gains", gains)] if keys else []
+    tables += [_table("Every arm, and what is seen of it", [("setting", "value"), *around])] if around else []
+    return "".join([*tables, _table("As it was run", rows)])
 
 
 def _table(title: str, rows: Sequence[Sequence[str]], numbers: Sequence[int] = (), notes: Sequence[str] = ()) -> str:

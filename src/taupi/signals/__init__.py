@@ -12,6 +12,9 @@ __getattr__, __dir__ = lazily(__name__)
 __all__ = [
     "Budget",
     "Log",
+    "SuggestedColumn",
+    "Suggestion",
+    "Table",
     "average_periods",
     "butterworth",
     "check_log",
@@ -20,9 +23,11 @@ __all__ = [
     "estimate_delay",
     "find_period",
     "log_blocks",
+    "mapping_text",
     "parallel_filter",
     "prepare_blocks",
     "read_log",
+    "read_table",
     "reading_budget",
     "remove_delay",
     "suggest_mapping",
@@ -30,20 +35,15 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from taupi.budget import Budget
+    from taupi.budget import Budget, reading_budget
     from taupi.signals.checking.check import check_log
-    from taupi.signals.filtering.delay import estimate_delay
-    from taupi.signals.filtering.delay import remove_delay
-    from taupi.signals.filtering.filters import butterworth
-    from taupi.signals.filtering.filters import choose_cutoff
-    from taupi.signals.filtering.filters import parallel_filter
-    from taupi.signals.filtering.periodic import average_periods
-    from taupi.signals.filtering.periodic import find_period
+    from taupi.signals.checking.clean import clean_log
+    from taupi.signals.filtering.delay import estimate_delay, remove_delay
+    from taupi.signals.filtering.filters import butterworth, choose_cutoff, parallel_filter
+    from taupi.signals.filtering.periodic import average_periods, find_period
+    from taupi.signals.formats import read_table
     from taupi.signals.log import Log
-    from taupi.signals.read import write_log
-    from taupi.signatures import clean_log
-    from taupi.signatures import log_blocks
-    from taupi.signatures import prepare_blocks
-    from taupi.signatures import read_log
-    from taupi.signatures import reading_budget
-    from taupi.signatures import suggest_mapping
+    from taupi.signals.mapping.tables import Table
+    from taupi.signals.prepare import prepare_blocks
+    from taupi.signals.read import log_blocks, read_log, write_log
+    from taupi.signals.suggestion import SuggestedColumn, Suggestion, mapping_text, suggest_mapping

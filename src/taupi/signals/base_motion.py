@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,7 +34,10 @@ class BaseMotion:
             value = getattr(self, name)
             if value is not None and len(value) != len(self.w):
                 raise TaupiError(
-                    f"base.{name} has {len(value)} samples, base.w {len(self.w)}, expected the same number."
+                    "base.{name} has {count} samples, base.w {w_count}, expected the same number.",
+                    name=name,
+                    count=len(value),
+                    w_count=len(self.w),
                 )
 
     def __len__(self) -> int:
@@ -52,40 +55,47 @@ def joined_bases(parts: Sequence[BaseMotion]) -> BaseMotion:
     return BaseMotion(np.concatenate([p.w for p in parts]), np.concatenate([p.a for p in parts]), wd)
 
 
-def checked_base(base: Any, samples: int) -> BaseMotion | None:
+def checked_base(base: object, samples: int) -> BaseMotion | None:
     """Return the base of a log, or None; refuse anything else, and another number of samples."""
     if base is None:
         return None
     if not isinstance(base, BaseMotion):
-        raise TaupiError(Argument("base"), f" is {shown(base)}, expected tp.floating.BaseMotion(w, a) or None.")
+        raise TaupiError("{base} is {got!r}, expected tp.floating.BaseMotion(w, a) or None.", got=base)
     if len(base) != samples:
-        raise TaupiError(Argument("base"), f" has {len(base)} samples, expected {samples}: one per time stamp.")
+        raise TaupiError(
+            "{base} has {got} samples, expected {samples}: one per time stamp.", got=len(base), samples=samples
+        )
     return base
 
 
-def checked_wrenches(wrenches: Mapping[str, Any], samples: int) -> dict[str, np.ndarray]:
+def checked_wrenches(wrenches: Mapping[str, object], samples: int) -> dict[str, np.ndarray]:
     """Return wrenches by frame, (N, 6) or forces (N, 3) each."""
     result = {}
     for frame, value in _mapping("wrench", wrenches).items():
         array = np.asarray(value, dtype=float)
         if array.ndim != 2 or array.shape[0] != samples or array.shape[1] not in (3, 6):
             raise TaupiError(
-                Argument("wrench"),
-                f" of {frame!r} has shape {array.shape}, expected ({samples}, 6): moment, force; or ({samples}, 3): force.",
+                "{wrench} of {frame!r} has shape {got}, expected ({samples}, 6): moment, force; or "
+                "({samples}, 3): force.",
+                frame=frame,
+                got=array.shape,
+                samples=samples,
             )
         result[frame] = _frozen(f"wrench of {frame}", array, array.shape[1])
     return result
 
 
-def checked_contacts(contacts: Mapping[str, Any], samples: int) -> dict[str, np.ndarray]:
+def checked_contacts(contacts: Mapping[str, object], samples: int) -> dict[str, np.ndarray]:
     """Return contact flags by frame, (N,) of True and False."""
     result = {}
     for frame, value in _mapping("contact", contacts).items():
         array = np.asarray(value)
         if array.shape != (samples,) or not np.isin(array, (0, 1)).all():
             raise TaupiError(
-                Argument("contact"),
-                f" of {frame!r} has shape {array.shape}, expected ({samples},) of 0 and 1, or True and False.",
+                "{contact} of {frame!r} has shape {got}, expected ({samples},) of 0 and 1, or True and False.",
+                frame=frame,
+                got=array.shape,
+                samples=samples,
             )
         flags = array.astype(bool)
         flags.flags.writeable = False
@@ -93,15 +103,19 @@ def checked_contacts(contacts: Mapping[str, Any], samples: int) -> dict[str, np.
     return result
 
 
-def _mapping(name: str, value: Any) -> Mapping[str, Any]:
+def _mapping(name: str, value: object) -> Mapping[str, object]:
     if not isinstance(value, Mapping):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a mapping from frames of the robot to arrays.")
+        raise TaupiError(
+            "{argument} is {got!r}, expected a mapping from frames of the robot to arrays.",
+            argument=Argument(name),
+            got=value,
+        )
     return value
 
 
-def _frozen(name: str, value: Any, width: int) -> np.ndarray:
+def _frozen(name: str, value: object, width: int) -> np.ndarray:
     array = np.array(value, dtype=float)
     if array.ndim != 2 or array.shape[1] != width:
-        raise TaupiError(f"{name} has shape {array.shape}, expected (N, {width}).")
+        raise TaupiError("{name} has shape {got}, expected (N, {width}).", name=name, got=array.shape, width=width)
     array.flags.writeable = False
     return array

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.model.robot import Robot
+from taupi.signals.floating_logs import written_columns
 from taupi.signals.log import DataFrame, Log, LogSource
 from taupi.signals.mapping.columns import Columns, ColumnsLike
-from taupi.signals.mapping.floating_columns import written_columns
 from taupi.signals.mapping.guess import parse_header
 from taupi.signals.mapping.tables import Table, log_from_table, resolve_layout
 
@@ -18,7 +16,7 @@ from taupi.signals.mapping.tables import Table, log_from_table, resolve_layout
 def from_frame(frame: DataFrame, robot: Robot | None, columns: ColumnsLike) -> Log:
     """Return the log in a DataFrame; columns that hold no numbers are ignored."""
     if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
-        raise TaupiError(Argument("frame"), f" is {shown(type(frame).__name__)}, expected a pandas DataFrame.")
+        raise TaupiError("{frame} is {got!r}, expected a pandas DataFrame.", got=type(frame).__name__)
     arrays: dict[str, np.ndarray] = {}
     index = getattr(frame, "index", None)
     title = getattr(index, "name", None)
@@ -27,11 +25,11 @@ def from_frame(frame: DataFrame, robot: Robot | None, columns: ColumnsLike) -> L
     for name in frame.columns:
         values = np.asarray(frame[name])
         if str(name) in arrays:
-            raise TaupiError(Argument("frame"), f" has two columns named {shown(str(name))}. Give each its own name.")
+            raise TaupiError("{frame} has two columns named {name!r}. Give each its own name.", name=str(name))
         if values.dtype.kind in "fiubM":
             arrays[str(name)] = _numbers(values, str(name))
     if not arrays:
-        raise TaupiError(Argument("frame"), " has no columns of numbers.")
+        raise TaupiError("{frame} has no columns of numbers.")
     table = Table(arrays, None)
     return log_from_table(table, resolve_layout(table, Columns.of(columns), robot), LogSource(format="pandas"))
 
@@ -49,7 +47,7 @@ def to_frame(log: Log) -> DataFrame:
     return pd.DataFrame(columns)
 
 
-def _numbers(values: Any, name: str) -> np.ndarray:
+def _numbers(values: object, name: str) -> np.ndarray:
     array = np.asarray(values)
     if array.dtype.kind == "M":
         ns = array.astype("datetime64[ns]").astype(np.int64)
@@ -57,4 +55,4 @@ def _numbers(values: Any, name: str) -> np.ndarray:
     try:
         return array.astype(float)
     except (TypeError, ValueError):
-        raise TaupiError(f"frame: {name} holds no numbers.") from None
+        raise TaupiError("frame: {name} holds no numbers.", name=name) from None

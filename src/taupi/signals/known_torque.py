@@ -11,28 +11,30 @@ import operator
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, unknown
 
 if TYPE_CHECKING:
     import numpy as np
 
-_ARITHMETIC: dict[type, Callable[[Any, Any], Any]] = {
+# A number, or one per sample.
+_Numbers: TypeAlias = "float | np.ndarray"
+_ARITHMETIC: dict[type, Callable[[_Numbers, _Numbers], _Numbers]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
     ast.Pow: operator.pow,
 }
-_SIGNS: dict[type, Callable[[Any], Any]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_SIGNS: dict[type, float] = {ast.UAdd: 1.0, ast.USub: -1.0}
 _FUNCTIONS = ("sin", "cos")
 _GRAMMAR = "expected numbers, pi, q1, q2, ..., + - * / **, sin() and cos()"
 # A longer formula, or a larger exponent, is a mistake, or an attempt to keep the machine busy.
 _LONGEST, _LARGEST_POWER = 400, 8
 
 
-def check_known_torque(name: str, value: Any) -> tuple[str, ...]:
+def check_known_torque(name: str, value: object) -> tuple[str, ...]:
     """Return known torques as texts "joint = formula", from such texts or from a mapping of joints to formulas or numbers.
 
     >>> check_known_torque("known_torque", {"elbow": "12*sin(q2)", "wrist": 0.5})
@@ -47,20 +49,26 @@ def check_known_torque(name: str, value: Any) -> tuple[str, ...]:
         value = [value]
     if not isinstance(value, Sequence) or not all(isinstance(text, str) for text in value):
         raise TaupiError(
-            Argument(name), f" is {shown(value)}, expected formulas by joint, such as {{'elbow': '12*sin(q2)'}}."
+            "{argument} is {got!r}, expected formulas by joint, such as {'elbow': '12*sin(q2)'}.",
+            argument=Argument(name),
+            got=value,
         )
     texts = []
     for text in value:
         joint, mark, formula = (part.strip() for part in text.partition("="))
         if not mark or not joint:
             raise TaupiError(
-                Argument(name), f" is {shown(text)}, expected 'joint = formula', such as elbow = 12*sin(q2)."
+                "{argument} is {got!r}, expected 'joint = formula', such as elbow = 12*sin(q2).",
+                argument=Argument(name),
+                got=text,
             )
         _parse(name, joint, formula)
         texts.append(f"{joint} = {formula}")
     for joint, count in Counter(text.partition(" = ")[0] for text in texts).items():
         if count > 1:
-            raise TaupiError(Argument(name), f" states {shown(joint)} twice. Write its sum as one formula.")
+            raise TaupiError(
+                "{argument} states {joint!r} twice. Write its sum as one formula.", argument=Argument(name), joint=joint
+            )
     return tuple(texts)
 
 
@@ -78,24 +86,32 @@ def known_torque(formulas: Sequence[str], names: Sequence[str], q: np.ndarray) -
     for text in formulas:
         joint, _, formula = text.partition(" = ")
         if joint not in names:
-            raise TaupiError(Argument("known_torque"), ": ", *unknown("joint", joint, names).parts)
+            raise TaupiError("{known_torque}: {wrong}", wrong=unknown("joint", joint, names).message)
         tree = _parse("known_torque", joint, formula)
         highest = max(_positions(tree), default=0)
         if highest > len(names):
             raise TaupiError(
-                Argument("known_torque"), f" of {joint} is {shown(formula)}, but there are {len(names)} joints: q1 ... "
-                f"q{len(names)}."
-            )  # fmt: skip
+                "{known_torque} of {joint} is {got!r}, but there are {count} joints: q1 ... q{count}.",
+                joint=joint,
+                got=formula,
+                count=len(names),
+            )
         with np.errstate(all="ignore"):
             result[:, list(names).index(joint)] = _value(tree, q)
     if not np.isfinite(result).all():
-        raise TaupiError(Argument("known_torque"), " is not finite at every position of the log. Correct its formula.")
+        raise TaupiError("{known_torque} is not finite at every position of the log. Correct its formula.")
     return result
 
 
 def _parse(name: str, joint: str, formula: str) -> ast.expr:
     """Return the tree of a formula, after checking that it has nothing but arithmetic, sines and cosines of q."""
-    wrong = TaupiError(Argument(name), f" of {joint} is {shown(formula)}, {_GRAMMAR}.")
+    wrong = TaupiError(
+        "{argument} of {joint} is {got!r}, {grammar}.",
+        argument=Argument(name),
+        joint=joint,
+        got=formula,
+        grammar=_GRAMMAR,
+    )
     if len(formula) > _LONGEST:
         raise wrong
     try:
@@ -131,7 +147,7 @@ def _positions(tree: ast.expr) -> list[int]:
     return [int(name[1:][:9]) for name in names if name[1:].isdecimal()]  # no robot has more joints
 
 
-def _value(node: ast.AST, q: np.ndarray) -> Any:
+def _value(node: ast.AST, q: np.ndarray) -> _Numbers:
     """Return the value of a checked tree at positions q (N, n)."""
     import numpy as np
 
@@ -140,9 +156,10 @@ def _value(node: ast.AST, q: np.ndarray) -> Any:
     if isinstance(node, ast.Name):
         return math.pi if node.id == "pi" else q[:, int(node.id[1:]) - 1]
     if isinstance(node, ast.UnaryOp):
-        return _SIGNS[type(node.op)](_value(node.operand, q))
+        return _SIGNS[type(node.op)] * _value(node.operand, q)
     if isinstance(node, ast.BinOp):
         left, right = np.float64(_value(node.left, q)), np.float64(_value(node.right, q))
         return _ARITHMETIC[type(node.op)](left, right)
     assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    return getattr(np, node.func.id)(_value(node.args[0], q))
+    result: _Numbers = getattr(np, node.func.id)(_value(node.args[0], q))
+    return result

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taupi.checks import whole_number
-from taupi.errors import Argument, TaupiError, ordinal, shown, unknown
+from taupi.errors import Argument, TaupiError, ordinal, unknown
 from taupi.signals.base_motion import BaseMotion, checked_base, checked_contacts, checked_wrenches
+from taupi.signals.drive import Drive
 from taupi.signals.known_torque import check_known_torque
 from taupi.signals.stretches import Stretches, gap_rows
+from taupi.tables import html_lines, html_table, table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
     from taupi.model.robot import Robot
     from taupi.signals.mapping.columns import ColumnsLike
 
+
 DataFrame = Any  # pandas.DataFrame, which is not needed to import this module
 
-# Joint side, then motor side; each is (N, n) or None. Units are those of a revolute joint.
+# Joint side, then motor side; each is (N, n) or None. Units are for a revolute joint.
 SIGNALS: dict[str, str] = {
     "q": "rad",
     "qd": "rad/s",
@@ -37,7 +40,17 @@ SIGNALS: dict[str, str] = {
     "thetadd": "rad/s^2",
     "tau_m": "N m",
     "tau_known": "N m",
+    "qdes": "rad",
+    "qd_des": "rad/s",
+    "tau_ff": "N m",
+    "volts": "V",
+    "temperature": "C",
+    "enabled": "1",
 }
+# What was sent to the joints, which holds from one sample to the next; nothing of it is measured, so nothing of it is smoothed.
+COMMANDS = ("qdes", "qd_des", "tau_ff", "enabled")
+# What a robot may have once for all joints: one column stands for each of them.
+SHARED = ("volts", "temperature", "enabled")
 _STEPS = (1e-12, 1e12)  # s: the shortest and longest mean step of a clock
 # The constants of motors, in a mapping, with which the torque follows from what drives them.
 _CONSTANTS = {"current": "torque_per_ampere", "voltage": "torque_per_volt"}
@@ -45,11 +58,15 @@ _CONSTANTS = {"current": "torque_per_ampere", "voltage": "torque_per_volt"}
 
 @dataclass(frozen=True, slots=True)
 class LogSource:
-    """Where a log was read from: the `path`, the `sha256` of its bytes, the name of the `format`."""
+    """Where a log was read from: the `path`, the `sha256` of its bytes, the name of the `format`, and the time it begins at.
+
+    `origin` is the time of its first sample, s of its own clock, from which `begin` and `end` count; None if all of it was kept.
+    """
 
     path: str = ""
     sha256: str = ""
     format: str = "python"
+    origin: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +111,28 @@ class Log:
         thetad: Motor velocities (N, n), rad/s or m/s.
         thetadd: Motor accelerations (N, n), rad/s^2 or m/s^2.
         tau_m: Motor torques or forces (N, n), N m or N.
-        tau_known: Known torques or forces (N, n) that act on the joints in addition to those of the motors, N m or N: tau +
+        tau_known: Known torques or forces (N, n) that act on the joints in addition to the motors, N m or N: tau +
             tau_known moves the robot. Those that are formulas of q are in `known_torque`.
+        qdes: Commanded positions as they were sent (N, n), rad or m.
+        qd_des: Commanded velocities (N, n), rad/s or m/s.
+        tau_ff: Commanded torques or forces beside the law of the drive (N, n), N m or N.
+        volts: Supply voltage (N, n), or (N, 1) for all joints, V.
+        temperature: Of the motors (N, n), or (N, 1) for all joints, degrees Celsius.
+        enabled: 1 where a motor is on, 0 where it is off (N, n), or (N, 1) for all joints; on by default.
         names: The names of the joints; j1, j2, ... by default.
         units: "rad" or "m" for each joint; "rad" by default.
         source: The file the log was read from.
         notes: What was done to the log, in words.
         filtering: How the log was filtered and differentiated; None for a log as it was recorded.
         delays: Seconds by which signals are late, by name, one per joint; `taupi.prepare` and `taupi.identify` undo them.
-        known_torque: Known torques as formulas of q, such as "elbow = 12*sin(q2)", to be added to those of `tau_known`.
+        known_torque: Known torques as formulas of q, such as "elbow = 12*sin(q2)", to be added to `tau_known`.
         base: How the base of a floating robot moves, a `taupi.floating.BaseMotion`; None for a robot that is bolted down.
         wrench: Wrenches that the surroundings apply to frames of the robot, by name: moment and force (N, 6), or a force alone
             (N, 3), at the frame's origin and in its axes, N m and N.
         contact: When frames of the robot touch the ground, by name (N,).
+        drive: How commands became torques, a `taupi.Drive`, its numbers one per joint; None if that is not stated.
+        segment: The number of the run (N,) that a sample belongs to, such as an episode: nothing is filtered or differentiated
+            from one run to the next, and `segments` returns each. None, the default, for a single run.
 
     >>> import taupi as tp
     >>> log = tp.Log([0.0, 0.5, 1.0], q=[[0.0], [0.1], [0.3]], tau=[[1.0], [2.0], [1.0]])
@@ -131,6 +157,12 @@ class Log:
     thetadd: np.ndarray | None = None
     tau_m: np.ndarray | None = None
     tau_known: np.ndarray | None = None
+    qdes: np.ndarray | None = None
+    qd_des: np.ndarray | None = None
+    tau_ff: np.ndarray | None = None
+    volts: np.ndarray | None = None
+    temperature: np.ndarray | None = None
+    enabled: np.ndarray | None = None
     names: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     source: LogSource = LogSource()
@@ -141,6 +173,8 @@ class Log:
     base: BaseMotion | None = None
     wrench: Mapping[str, np.ndarray] = field(default_factory=dict)
     contact: Mapping[str, np.ndarray] = field(default_factory=dict)
+    drive: Drive | None = None
+    segment: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         time = _array(self.time, "time", 1)
@@ -163,9 +197,28 @@ class Log:
             if value is None:
                 continue
             array = q if name == "q" else _array(value, name, 2)
+            if name in SHARED and array.shape == (len(time), 1):
+                array = np.broadcast_to(array, (len(time), n))
             if array.shape != (len(time), n):
-                raise TaupiError(Argument(name), f" has shape {array.shape}, expected {_expected(len(time), names)}")
+                raise TaupiError(
+                    "{argument} has shape {got}, expected {expected}",
+                    argument=Argument(name),
+                    got=array.shape,
+                    expected=_expected(len(time), names),
+                )
             object.__setattr__(self, name, array)
+        if self.segment is not None:
+            segment = _array(self.segment, "segment", 1)
+            if segment.shape != time.shape:
+                raise TaupiError(
+                    "{argument} has shape {got}, expected {expected}: one number per sample.",
+                    argument=Argument("segment"),
+                    got=segment.shape,
+                    expected=time.shape,
+                )
+            object.__setattr__(self, "segment", segment)
+        if self.drive is not None:
+            object.__setattr__(self, "drive", Drive.of(self.drive).of_joints(range(n), n))
 
     # Contents -----------------------------------------------------------------------------------------------------
 
@@ -183,14 +236,20 @@ class Log:
         return {name: getattr(self, name) for name in SIGNALS if getattr(self, name) is not None}
 
     @property
+    def origin(self) -> float:
+        """The time of the first sample, s, of the whole log if this is a part of it: `begin` and `end` count from it."""
+        return float(np.fmin.reduce(self.time)) if self.source.origin is None else self.source.origin
+
+    @property
     def duration(self) -> float:
-        """Seconds from the first sample to the last."""
-        return float(self.time[-1] - self.time[0]) if len(self) else 0.0
+        """Seconds from the first sample to the last, of all runs together."""
+        edges = [0, *self.seams.tolist(), len(self)]
+        return float(sum(self.time[b - 1] - self.time[a] for a, b in itertools.pairwise(edges) if b > a))
 
     @property
     def rate_hz(self) -> float:
         """Samples per second, from the mean step; NaN for fewer than two samples."""
-        return (len(self) - 1) / self.duration if self.duration > 0 else float("nan")
+        return (len(self) - 1 - len(self.seams)) / self.duration if self.duration > 0 else float("nan")
 
     @property
     def is_prepared(self) -> bool:
@@ -207,15 +266,27 @@ class Log:
                 place = f" in {self.source.path}" if self.source.path else ""
                 constant = next((c for effort, c in _CONSTANTS.items() if name == "tau" and effort in recorded), "")
                 motor = f", or state motor.{constant} in the mapping" if constant else ""
+                if not motor and name == "tau" and "qdes" in recorded and self.drive is None:
+                    motor = (
+                        ", or, if none was measured, state how commands drove the robot under [drive] in the mapping"
+                    )
                 raise TaupiError(
-                    f"{name} is missing{place}. The log has {', '.join(recorded)}; map the columns of {name}{motor}."
+                    "{name} is missing{place}. The log has {recorded:,}; map the columns of {name}{motor}.",
+                    name=name,
+                    place=place,
+                    recorded=recorded,
+                    motor=motor,
                 )
         return tuple(recorded[name] for name in names)
 
     # Changed copies -----------------------------------------------------------------------------------------------
 
     def with_(self, **fields: Any) -> Log:
-        """Return a copy with other values of the `fields` named; `notes`, one or several, are appended to the log's own."""
+        """Return a copy with other values of some fields.
+
+        Args:
+            **fields: Fields by name; `notes`, one or several, are appended to the log's own.
+        """
         known = [f.name for f in dataclasses.fields(self)]
         for name in fields:
             if name not in known:
@@ -226,16 +297,27 @@ class Log:
         return dataclasses.replace(self, **fields)
 
     def rows(self, index: slice | np.ndarray, note: str | None = None) -> Log:
-        """Return the samples that `index` selects, a slice, a mask or row numbers; a `note` is appended to the notes."""
-        signals: dict[str, Any] = {name: value[index] for name, value in self.signals.items()}
+        """Return some of the samples.
+
+        Args:
+            index: A slice, a mask (N,) or row numbers.
+            note: Appended to the notes; nothing by default.
+        """
+        signals: dict[str, object] = {name: value[index] for name, value in self.signals.items()}
         if self.base is not None:
             signals["base"] = self.base.rows(index)
+        if self.segment is not None:
+            signals["segment"] = self.segment[index]
         signals["wrench"] = {name: value[index] for name, value in self.wrench.items()}
         signals["contact"] = {name: value[index] for name, value in self.contact.items()}
         return self.with_(time=self.time[index], **signals, **({"notes": note} if note else {}))
 
     def slice(self, start: float | None = None, stop: float | None = None) -> Log:
-        """Return the samples with `start` <= time < `stop`, in seconds of the log's own time; by default from end to end.
+        """Return the samples with `start` <= time < `stop`.
+
+        Args:
+            start: The first time, s, in the log's own time; by default from the beginning.
+            stop: The time before which it ends, s; by default to the end.
 
         >>> import numpy as np, taupi as tp
         >>> log = tp.Log(np.arange(10) / 10, np.zeros((10, 2)))
@@ -247,7 +329,9 @@ class Log:
         keep = (self.time >= low) & (self.time < high)
         if not keep.any():
             span = f"{self.time[0]:g} .. {self.time[-1]:g} s" if len(self) else "no samples"
-            raise TaupiError(f"slice from {low:g} to {high:g} s holds no sample. The log has {span}.")
+            raise TaupiError(
+                "slice from {low:g} to {high:g} s holds no sample. The log has {span}.", low=low, high=high, span=span
+            )
         return self.rows(keep, f"sliced to {low:g} <= time < {high:g} s: {int(keep.sum())} of {len(self)} samples")
 
     def drop_gaps(self) -> Log:
@@ -262,15 +346,35 @@ class Log:
         note = f"left out {gaps.count} samples with missing values: {gaps}" if gaps else "no sample has missing values"
         return self.rows(keep, note)
 
-    def segments(self, gap: float | None = None) -> tuple[Log, ...]:
-        """Return the pieces of the log between gaps: where time steps by more than `gap` seconds, or backwards.
+    @property
+    def seams(self) -> np.ndarray:
+        """The rows at which another run begins, such as another episode, by `segment`; empty for a single run."""
+        if self.segment is None:
+            return np.zeros(0, dtype=int)
+        return np.flatnonzero(np.diff(self.segment) != 0) + 1
 
-        By default a gap is longer than 3.5 median steps.
+    def segments(self, gap: float | None = None) -> tuple[Log, ...]:
+        """Return the pieces of the log: its runs, cut at gaps, and where time steps backwards.
+
+        Args:
+            gap: A longer time step is a gap, s; 3.5 median steps by default.
         """
-        cuts = gap_rows(self.time, gap) + 1
+        cuts = np.union1d(gap_rows(self.time, gap) + 1, self.seams)
         edges = [0, *cuts.tolist(), len(self)]
-        pairs = itertools.pairwise(edges)
-        return tuple(self.rows(slice(a, b), f"rows {a} .. {b - 1} of {len(self)}") for a, b in pairs if b > a)
+        pairs = [(a, b) for a, b in itertools.pairwise(edges) if b > a]
+        return tuple(
+            self.rows(slice(a, b), f"rows {a} .. {b - 1} of {len(self)}").with_(segment=None) for a, b in pairs
+        )
+
+    def runs(self) -> tuple[Log, ...]:
+        """Return the runs that `segment` numbers, each a log of its own; the log itself if it is a single one."""
+        if not len(self.seams):
+            return (self,)
+        edges, count = [0, *self.seams.tolist(), len(self)], len(self.seams) + 1
+        return tuple(
+            self.rows(slice(a, b), f"run {k + 1} of {count}").with_(segment=None)
+            for k, (a, b) in enumerate(itertools.pairwise(edges))
+        )
 
     def decimate(self, k: int) -> Log:
         """Return every `k`-th sample. Nothing is filtered; `taupi.prepare` filters first."""
@@ -278,22 +382,28 @@ class Log:
         return self.rows(slice(None, None, k), f"kept every {ordinal(k)} sample") if k > 1 else self
 
     def select(self, joints: Sequence[str | int]) -> Log:
-        """Return the log of some `joints`, by name or number (from 0), in that order."""
+        """Return the log of some joints.
+
+        Args:
+            joints: Their names or numbers (from 0), in the order wanted.
+        """
         if isinstance(joints, str) or not isinstance(joints, Sequence | np.ndarray):
-            raise TaupiError(Argument("joints"), f" is {shown(joints)}, expected a list of names or numbers.")
+            raise TaupiError("{joints} is {got!r}, expected a list of names or numbers.", got=joints)
         index = [self._joint(j) for j in joints]
         if not index:
-            raise TaupiError(Argument("joints"), f" is empty, expected some of {', '.join(self.names)}.")
+            raise TaupiError("{joints} is empty, expected some of {names:,}.", names=self.names)
         signals = {name: value[:, index] for name, value in self.signals.items()}
         names, units = tuple(self.names[i] for i in index), tuple(self.units[i] for i in index)
         note = f"joints {', '.join(names)} of {', '.join(self.names)}"
         delays = {name: tuple(d[i] for i in index) for name, d in self.delays.items()}
         if self.known_torque and index != list(range(self.n)):
             raise TaupiError(
-                f"The log states known torques ({'; '.join(self.known_torque)}) by the numbers of its joints.",
+                "The log states known torques ({known_torque}) by the numbers of its joints.",
                 remedy="Select joints first, and state them afterwards: log.with_(known_torque=...).",
+                known_torque="; ".join(self.known_torque),
             )
-        return self.with_(**signals, names=names, units=units, notes=note, delays=delays)
+        drive = None if self.drive is None else self.drive.of_joints(index, self.n)
+        return self.with_(**signals, names=names, units=units, notes=note, delays=delays, drive=drive)
 
     def _joint(self, joint: str | int) -> int:
         if isinstance(joint, str):
@@ -301,16 +411,19 @@ class Log:
                 raise unknown("joint", joint, self.names, self.source.path or "the log")
             return self.names.index(joint)
         if not isinstance(joint, int | np.integer) or not 0 <= joint < self.n:
-            raise TaupiError(f"joint is {shown(joint)}, expected a name or a number from 0 to {self.n - 1}.")
+            raise TaupiError("joint is {got!r}, expected a name or a number from 0 to {n}.", got=joint, n=self.n - 1)
         return int(joint)
 
     # Frames -------------------------------------------------------------------------------------------------------
 
     @classmethod
     def from_frame(cls, frame: DataFrame, robot: Robot | None = None, columns: ColumnsLike = None) -> Log:
-        """Return the log in a pandas DataFrame, `frame`; `robot` and `columns` are as in `taupi.read_log`.
+        """Return the log in a pandas DataFrame.
 
-        An index whose name is that of a time, such as "t", is the time.
+        Args:
+            frame: The DataFrame; an index whose name is that of a time, such as "t", is the time.
+            robot: As in `taupi.read_log`.
+            columns: As in `taupi.read_log`.
 
         >>> import taupi as tp
         >>> class Frame(dict):  # a DataFrame behaves like this
@@ -330,12 +443,10 @@ class Log:
         return to_frame(self)
 
     def __repr__(self) -> str:
-        from taupi.signals.log_text import log_text
 
         return log_text(self)
 
     def _repr_html_(self) -> str:
-        from taupi.signals.log_text import log_html
 
         return log_html(self)
 
@@ -346,11 +457,19 @@ def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
             value = np.ma.filled(value.astype(float), np.nan)
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected an array of numbers.") from None
+        raise TaupiError(
+            "{argument} is {got!r}, expected an array of numbers.", argument=Argument(name), got=value
+        ) from None
     if array.ndim != dimensions:
         shape = "(N,)" if dimensions == 1 else "(N, n)"
         hint = " A single joint has shape (N, 1)." if dimensions == 2 and array.ndim == 1 else ""
-        raise TaupiError(Argument(name), f" has shape {array.shape}, expected {shape}.{hint}")
+        raise TaupiError(
+            "{argument} has shape {got}, expected {shape}.{hint}",
+            argument=Argument(name),
+            got=array.shape,
+            shape=shape,
+            hint=hint,
+        )
     view = array.view()
     view.flags.writeable = False
     return view
@@ -360,21 +479,26 @@ def _check_step(time: np.ndarray) -> None:
     """Refuse times with a mean step that no clock has, by which nothing can be divided."""
     step = abs(float(time[-1]) - float(time[0])) / (len(time) - 1) if len(time) > 1 else 0.0
     if 0 < step < _STEPS[0] or step > _STEPS[1]:
-        raise TaupiError(Argument("time"), f" steps by {step:.3g} s, expected seconds.")
+        raise TaupiError("{time} steps by {step:.3g} s, expected seconds.", step=step)
 
 
 def _check_names_and_units(names: tuple[str, ...], units: tuple[str, ...], n: int) -> None:
     if n == 0:
-        raise TaupiError(Argument("q"), " has no columns, expected one per joint.")
+        raise TaupiError("{q} has no columns, expected one per joint.")
     for argument, texts in (("names", names), ("units", units)):
         if len(texts) != n or not all(isinstance(text, str) for text in texts):
-            raise TaupiError(Argument(argument), f" is {shown(texts)}, expected {n} texts: one per joint.")
+            raise TaupiError(
+                "{argument} is {got!r}, expected {expected} texts: one per joint.",
+                argument=Argument(argument),
+                got=texts,
+                expected=n,
+            )
     if len(set(names)) < n:
         duplicate = next(name for name in names if names.count(name) > 1)
-        raise TaupiError(Argument("names"), f" holds {shown(duplicate)} twice. Give each joint its own name.")
+        raise TaupiError("{names} holds {got!r} twice. Give each joint its own name.", got=duplicate)
     for unit in units:
         if unit not in ("rad", "m"):
-            raise TaupiError(Argument("units"), f" holds {shown(unit)}, expected 'rad' or 'm' for each joint.")
+            raise TaupiError("{units} holds {got!r}, expected 'rad' or 'm' for each joint.", got=unit)
 
 
 def _expected(samples: int, names: tuple[str, ...]) -> str:
@@ -386,4 +510,56 @@ def _seconds(name: str, value: float) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a number of seconds.") from None
+        raise TaupiError(
+            "{argument} is {got!r}, expected a number of seconds.", argument=Argument(name), got=value
+        ) from None
+
+
+_DRAWN = 20_000  # samples from which a picture is drawn, evenly spread
+
+
+def summary(log: Log) -> str:
+    """Return a log in one line."""
+    joints = f"{log.n} joint" + ("s" if log.n > 1 else "")
+    joints += f" in {len(log.seams) + 1} runs" if len(log.seams) else ""
+    rate = f" at {log.rate_hz:.5g} Hz" if np.isfinite(log.rate_hz) else ""
+    name = log.source.path.replace("\\", "/").rsplit("/", 1)[-1]
+    head = f"Log {name}" if name else "Log"
+    return f"{head}: {len(log)} samples of {joints}, {abs(log.duration):.5g} s{rate}: {' '.join(log.signals)}{_surroundings(log)}"
+
+
+def _surroundings(log: Log) -> str:
+    """Return what a log holds in addition to its joints: a base that moves, contacts and wrenches of frames."""
+    parts = ["its base"] if log.base is not None else []
+    parts += [
+        f"{what} of {', '.join(frames)}"
+        for what, frames in (("contact", log.contact), ("wrench", log.wrench))
+        if frames
+    ]
+    return f"; {'; '.join(parts)}" if parts else ""
+
+
+def log_text(log: Log) -> str:
+    """Return a log's summary line and the range of each of its signals."""
+    return "\n".join([summary(log), *table(_rows(log))])
+
+
+def log_html(log: Log) -> str:
+    """Return a log as HTML for notebooks: the range of each of its signals, and each signal over time."""
+    kept = slice(None, None, len(log) // _DRAWN + 1)
+    time = log.time[kept].tolist()
+    pictures = [html_lines(name, time, value[kept].T.tolist()) for name, value in log.signals.items()]
+    return html_table(summary(log), _rows(log)) + "".join(pictures)
+
+
+def _rows(log: Log) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("joint", "unit", *log.signals)]
+    spans = {name: _spans(value) for name, value in log.signals.items()}
+    return rows + [(log.names[j], log.units[j], *(spans[s][j] for s in spans)) for j in range(log.n)]
+
+
+def _spans(value: np.ndarray) -> list[str]:
+    if not len(value):
+        return ["-"] * value.shape[1]
+    low, high = np.fmin.reduce(value, axis=0), np.fmax.reduce(value, axis=0)
+    return ["-" if np.isnan(a) else f"{a:.4g} .. {b:.4g}" for a, b in zip(low, high, strict=True)]

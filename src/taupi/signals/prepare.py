@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taupi.checks import one_of, positive
 from taupi.errors import TaupiError
-from taupi.settings import Changes, takes
+from taupi.settings import settle, without_none
 from taupi.signals.checking import rules
 from taupi.signals.checking.clean import clean_log
 from taupi.signals.checking.rules import EFFORTS
 from taupi.signals.checking.standstill import trim_standstill
+from taupi.signals.filtering.block_filter import smoothed_stream
 from taupi.signals.filtering.delay import Delays, added_delays, without_delays
 from taupi.signals.filtering.derivatives import backward, central, quintic, spline
 from taupi.signals.filtering.filters import (
@@ -26,9 +27,11 @@ from taupi.signals.filtering.filters import (
     overlapping_pieces,
     settle_rows,
 )
-from taupi.signals.filtering.smoothed_stream import smoothed_stream
-from taupi.signals.filtering.smoothing import LOCAL_DERIVATIVES, Smoothing
+from taupi.signals.filtering.smoothing import LOCAL_DERIVATIVES, BlockOptions, Smoothing, SmoothingDetails
 from taupi.signals.log import Filtering, Log
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Samples kept per period of the cutoff: enough for every detail that the filter leaves, few enough to be almost independent.
 PER_PERIOD = 10
@@ -169,29 +172,39 @@ def _agrees(log: Log, x: str, xd: str) -> bool:
     return bool((errors <= rules.DISAGREES).all())
 
 
-@takes(smoothing=Smoothing)
 def prepare(
     log: Log,
+    cutoff_hz: float | None = None,
     *,
-    smoothing: Smoothing,
+    smoothing: Smoothing | None = None,
     score: Callable[[float], float] | None = None,
     filtering: str = "zero-phase",
     period: float | None = None,
     rate_hz: float | None = None,
     delays: Delays | None = None,
+    **options: Unpack[SmoothingDetails],
 ) -> Log:
     """Return the `log` ready for a regressor: q, qd, qdd and tau filtered alike, so that F(tau) = F(Y) pi.
 
-    Steps, in this order, each with a line in `notes`: clean the log (`clean_log`; `rate_hz` is the rate of its grid, Hz, by
-    default that of the mean step); cut off the standstill at both ends; choose a cutoff from the spectrum of q if `cutoff_hz` is
-    None (`choose_cutoff`, which takes `score`); filter q and all efforts by the same Butterworth filter; differentiate q by
-    `derivatives`; cut one period of the cutoff at each end; keep every `decimate`-th sample. The motor side, if there is one, is
-    treated in the same way.
+    Steps, in this order: clean the log (`clean_log`); cut off the standstill at both ends; choose a cutoff from the spectrum of
+    q, if none is given; filter q and all efforts by the same Butterworth filter; differentiate q by `derivatives`; cut one period
+    of the cutoff at each end; keep every `decimate`-th sample. The motor side, if there is one, is treated in the same way.
 
-    `filtering` is "zero-phase" by default; "causal" filters forwards only, as a controller does, and "none" not at all. Splines
-    and series smooth q themselves, so `filtering` then applies to the efforts only. `period` is that of a "fourier" series, s; by
-    default `find_period` finds it. `delays`, such as {"theta": 0.002}, are seconds by which signals are shifted earlier first; a
-    torque that is held from sample to sample has a delay of minus half a sample.
+    Args:
+        log: The log.
+        cutoff_hz: The cutoff of the filter, Hz; chosen by `choose_cutoff` by default.
+        smoothing: How the log is smoothed, whole; the defaults of `taupi.Smoothing` otherwise.
+        score: Rates cutoffs (Hz) for `choose_cutoff`, smaller is better; by default the spectrum of q alone decides.
+        filtering: "zero-phase" by default; "causal" filters forwards only, as a controller does, and "none" not at all. Splines
+            and series smooth q themselves, so that it then applies to the efforts only.
+        period: The period of a "fourier" series, s; found by `find_period` by default.
+        rate_hz: The rate of the grid of `clean_log`, Hz; by default that of the mean step.
+        delays: Seconds by which signals are shifted earlier first, such as {"theta": 0.002}; none by default. A torque that is
+            held from sample to sample has a delay of minus half a sample.
+        **options: Fields of `taupi.Smoothing` instead, except the cutoff.
+
+    Returns:
+        The log with q, qd, qdd and filtered efforts; each step has a line in its `notes`.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(4000) / 1000
@@ -206,12 +219,13 @@ def prepare(
     cut 100 samples at each end, where the filter is less accurate
     kept every 10th sample
     """
+    (settings,) = settle(prepare, {**options, **without_none(cutoff_hz=cutoff_hz)}, (Smoothing, smoothing))
     one_of(FILTERINGS)("filtering", filtering)
-    derivatives = smoothing.derivatives
-    log = clean_log(log, rate_hz=rate_hz, gaps=smoothing)
-    if smoothing.trim:
+    derivatives = settings.derivatives
+    log = clean_log(log, rate_hz=rate_hz, gaps=settings)
+    if settings.trim:
         log = trim_standstill(log)
-    rate, cutoff_hz = log.rate_hz, smoothing.cutoff_hz
+    rate, cutoff_hz = log.rate_hz, settings.cutoff_hz
     needs_cutoff = filtering != "none" or derivatives == "quintic"
     if cutoff_hz is None and needs_cutoff:
         choice = choose_cutoff(log.q, rate, score)
@@ -223,38 +237,53 @@ def prepare(
         from taupi.signals.filtering.periodic import period_of
 
         period = period_of(log, period)
-    measured = measured_velocities(log, smoothing)
+    measured = measured_velocities(log, settings)
     shifts = added_delays(log, delays or {})
-    log = Smoother(rate, cutoff, smoothing.order, derivatives, measured, filtering, period, shifts)(log)
+    log = Smoother(rate, cutoff, settings.order, derivatives, measured, filtering, period, shifts)(log)
     if edge:
         log = log.rows(
             slice(edge, len(log) - edge), f"cut {edge} samples at each end, where the filter is less accurate"
         )
-    return log.decimate(_decimation(smoothing, rate, cutoff))
+    return log.decimate(_decimation(settings, rate, cutoff))
 
 
 def refuse_short(samples: int, cutoff_hz: float, edge: int, more: int = 0) -> None:
     """Refuse a log of which nothing remains after `edge` samples, and `more` for another filter, are cut at each end."""
     if samples <= 2 * (edge + more) + 8:
         raise TaupiError(
-            f"log has {samples} samples, too few for a cutoff of {cutoff_hz:.3g} Hz: {edge} are cut at each end."
+            "log has {samples} samples, too few for a cutoff of {cutoff_hz:.3g} Hz: {edge} are cut at each end.",
+            samples=samples,
+            cutoff_hz=cutoff_hz,
+            edge=edge,
         )
 
 
 # Blocks that are uniform and complete have no gaps, and a standstill at the ends is seen in the whole record only.
-IN_BLOCKS = Changes(Smoothing, without=("trim", "short_gap", "long_gaps"))
+_OF_WHOLE_RECORDS = ("trim", "short_gap", "long_gaps")
 
 
-@takes(smoothing=IN_BLOCKS)
 def prepare_blocks(
-    blocks: Iterable[Log], rate_hz: float, smoothing: Mapping[str, Any], *, delays: Delays | None = None
+    blocks: Iterable[Log],
+    rate_hz: float,
+    cutoff_hz: float | None = None,
+    *,
+    delays: Delays | None = None,
+    smoothing: Smoothing | None = None,
+    **options: Unpack[BlockOptions],
 ) -> Iterator[Log]:
     """Yield the `blocks` of a long log ready for a regressor, as if it had been prepared as a whole; memory holds one block.
 
-    The rows must be complete, in order, and uniform at `rate_hz` samples per second. Each block is filtered by a zero-phase
-    Butterworth filter and differentiated as by `prepare`; settings that are left open are chosen from the first block. As many
-    neighbours as the filter remembers (about ten periods of the cutoff) are included on both sides of a block, and then dropped;
-    `derivatives` of the whole record are refused. `delays` are as in `prepare`. One period is cut at both ends of the record.
+    Each block is filtered by a zero-phase Butterworth filter and differentiated as by `prepare`, together with as many neighbours
+    on both sides as the filter remembers (about ten periods of the cutoff), which are then dropped. One period is cut at both
+    ends of the record. `derivatives` of the whole record are refused.
+
+    Args:
+        blocks: Consecutive parts of the log, complete, in order and uniform in time.
+        rate_hz: Samples per second, Hz.
+        cutoff_hz: The cutoff of the filter, Hz; chosen from the first block by default.
+        delays: As in `prepare`.
+        smoothing: How blocks are smoothed, whole; the defaults of `taupi.Smoothing` otherwise.
+        **options: Fields of `taupi.Smoothing` instead: `decimate`, `order`, `derivatives`, `velocity`.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(5000) / 100
@@ -264,7 +293,9 @@ def prepare_blocks(
     >>> bool(np.abs(qdd - tp.prepare(log, cutoff_hz=5, trim=False).qdd).max() < 1e-8)
     True
     """
-    settings, rate = Smoothing(**smoothing), positive("rate_hz", rate_hz)
+    fields = {**options, **without_none(cutoff_hz=cutoff_hz)}
+    (settings,) = settle(prepare_blocks, fields, (Smoothing, smoothing), without=_OF_WHOLE_RECORDS)
+    rate = positive("rate_hz", rate_hz)
     one_of(LOCAL_DERIVATIVES)("derivatives", settings.derivatives)
     checked = _checked_blocks(blocks, rate)
     first = next(checked, None)
@@ -317,13 +348,17 @@ def _checked_blocks(blocks: Iterable[Log], rate_hz: float) -> Iterator[Log]:
         if len(steps) and np.abs(steps * rate_hz - 1).max() > 1e-3:
             worst = int(np.argmax(np.abs(steps * rate_hz - 1)))
             raise TaupiError(
-                f"time steps by {steps[worst]:.6g} s at {block.time[worst]:.6g} s, expected {1 / rate_hz:.6g} s. "
-                "Clean the log first."
+                "time steps by {step:.6g} s at {time:.6g} s, expected {expected:.6g} s. Clean the log first.",
+                step=steps[worst],
+                time=block.time[worst],
+                expected=1 / rate_hz,
             )
         names = names or list(block.signals)
         if list(block.signals) != names:
             raise TaupiError(
-                f"a block has the signals {', '.join(block.signals)}, expected {', '.join(names)} as in the first."
+                "a block has the signals {signals:,}, expected {names:,} as in the first.",
+                signals=block.signals,
+                names=names,
             )
         yield block
 

@@ -4,19 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from taupi.checks import real_array
 from taupi.dynamics.types import ArrayLike, Vector
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Message, TaupiError
+from taupi.model.parameters import Parameters
+from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
 from taupi.simulation.horizon import Horizon
+from taupi.simulation.references import Motion
 
 _WANTED = ("q_des", "qd_des", "qdd_des")
 ControllerLike: TypeAlias = Any  # a law, a Program, a function (t, q, qd) -> tau, a Controller, or None
 MOTORS = ("theta", "thetad")  # what laws of elastic robots see
+
+
+class ControlState(Protocol):
+    """What a law remembers."""
+
+    @property
+    def vector(self) -> np.ndarray:
+        """Its estimate, then whatever else it integrates, (..., p + k)."""
+        ...
+
+
+@runtime_checkable
+class ControlLaw(Protocol):
+    """What a simulation needs of a control law."""
+
+    wanted: ClassVar[tuple[str, str, str]]  # the inputs of its program that state the desired motion
+
+    @property
+    def parameters(self) -> Parameters:
+        """The parameters of its estimate."""
+        ...
+
+    def program(self) -> Program:
+        """Return tau and d pi_hat/dt of the motion, the desired motion and pi_hat."""
+        ...
+
+    def step_program(self) -> Program:
+        """Return tau and the next pi_hat, which also depend on the period dt."""
+        ...
+
+    def init(self, parameters: ArrayLike | None = None) -> ControlState:
+        """Return the state to start with, at an estimate `parameters` (..., p)."""
+        ...
+
+    def reference_warnings(self, motion: Motion, time: np.ndarray) -> list[str]:
+        """Return sentences about a desired `motion` over `time` (s) that the law knows it cannot follow."""
+        ...
+
+    def gain_warnings(self, rate: float, robot: Robot, rotors: bool, q: np.ndarray) -> list[str]:
+        """Return a sentence if a gain is too high for a loop at `rate` (Hz) around a `robot` at positions `q` (k, n)."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +74,12 @@ class Controller:
     name: str
     rate: Program | None = None
     step: Program | None = None
-    function: Callable[..., Any] | None = None
+    function: Callable[..., object] | None = None
     start: np.ndarray | None = None
     labels: tuple[str, ...] = ()
     wanted: tuple[str, str, str] = _WANTED
-    reference_warnings: Callable[..., Any] | None = None  # (motion, time) -> why a reference cannot be followed
+    reference_warnings: Callable[..., list[str]] | None = None  # (motion, time) -> why a reference cannot be followed
+    gain_warnings: Callable[..., list[str]] | None = None  # (rate, robot, rotors, q) -> gains that are too high
 
     @classmethod
     def of(cls, controller: ControllerLike, n: int, parameters: ArrayLike | None = None) -> Controller:
@@ -48,12 +93,13 @@ class Controller:
             return cls("none")
         if isinstance(controller, Program):
             return cls._of_program(controller, n, parameters)
-        if hasattr(controller, "program") and hasattr(controller, "init"):
+        if isinstance(controller, ControlLaw):
             return cls._of_law(controller, n, parameters)
         if not callable(controller):
             raise TaupiError(
-                Argument("controller"),
-                f" is {shown(controller)}, expected a law, a Program, a function (t, q, qd) -> tau, torques (N, n), or None.",
+                "{controller} is {got!r}, expected a law, a Program, a function (t, q, qd) -> tau, torques "
+                "(N, n), or None.",
+                got=controller,
             )
         return cls(getattr(controller, "__name__", type(controller).__name__), function=controller)
 
@@ -65,22 +111,25 @@ class Controller:
             return cls(program.name, rate=program, step=program)
         if parameters is None:
             raise TaupiError(
-                f"{program.name} has an estimate pi_hat: state where it starts with ", Argument("parameters", ...), "."
+                "{program} has an estimate pi_hat: state where it starts with {parameters=...}.", program=program.name
             )
         start = _estimate(parameters, ports["pi_hat"])
         return cls(program.name, program, program, start=start, labels=ports["pi_hat"].labels)
 
     @classmethod
-    def _of_law(cls, law: Any, n: int, parameters: ArrayLike | None) -> Controller:
+    def _of_law(cls, law: ControlLaw, n: int, parameters: ArrayLike | None) -> Controller:
         program = law.program()
         _check_torque(program, n)
-        step = law.step_program() if hasattr(law, "step_program") else program
-        state = law.init(parameters)
-        start = np.asarray(getattr(state, "vector", state.parameters), dtype=float)
-        labels = tuple(law.parameters.names)
-        wanted = getattr(law, "wanted", _WANTED)
-        warnings = getattr(law, "reference_warnings", None)
-        return cls(program.name, program, step, start=start, labels=labels, wanted=wanted, reference_warnings=warnings)
+        return cls(
+            program.name,
+            rate=program,
+            step=law.step_program(),
+            start=np.asarray(law.init(parameters).vector, dtype=float),
+            labels=tuple(law.parameters.names),
+            wanted=law.wanted,
+            reference_warnings=law.reference_warnings,
+            gain_warnings=law.gain_warnings,
+        )
 
     def of_members(self, members: Sequence[int]) -> Controller:
         """Return the controller of some of the roll-outs: with their estimates, where each has its own."""
@@ -104,7 +153,7 @@ class Controller:
         return self.rate if continuous else self.step
 
     def reference_size(self, n: int) -> int:
-        """Return how many coordinates the reference has: the joints, or those of a task."""
+        """Return how many coordinates the reference has: one per joint, or the task's."""
         ports = {p.name: p for p in self.rate.inputs} if self.rate is not None else {}
         return ports[self.wanted[0]].size if self.wanted[0] in ports else n
 
@@ -159,17 +208,23 @@ def held_torque(controller: ControllerLike, n: int, horizon: Horizon, several: b
     periods, rate = horizon.steps, horizon.rate
     if samples.ndim not in ((2, 3) if several else (2,)) or samples.shape[-1] != n or samples.shape[-2] < periods:
         batch = f" or (roll-outs, N, {n})" if several else ""
-        shape = f"(N, {n}){batch} with N of {periods} or more"
-        message = f" has shape {samples.shape}, expected {shape}: one row of torques per control period."
-        remedy = ("Choose ", Argument("duration"), " and ", Argument("rate"), " so that there are at most N periods.")
-        raise TaupiError(Argument("controller"), message, remedy=remedy)
-    if not np.isfinite(samples).all():
-        raise TaupiError(Argument("controller"), " has torques that are not finite.")
-    if horizon.continuous:  # the last stage of a fixed step would see the next sample
-        message = " is an array of torques, each held for one control period: "
-        control = (Argument("control", "continuous"), " holds none.")
         raise TaupiError(
-            Argument("controller"), message, *control, remedy=("Use ", Argument("control", "sampled"), ".")
+            "{controller} has shape {got}, expected (N, {n}){batch} with N of {periods} or more: one row "
+            "of torques per control period.",
+            remedy="Choose {duration} and {rate} so that there are at most N periods.",
+            got=samples.shape,
+            n=n,
+            batch=batch,
+            periods=periods,
+        )
+    if not np.isfinite(samples).all():
+        raise TaupiError("{controller} has torques that are not finite.")
+    if horizon.continuous:  # the last stage of a fixed step would see the next sample
+        raise TaupiError(
+            Message(
+                "{controller} is an array of torques, each held for one control period: {control='continuous'} holds none."
+            ),
+            remedy=Message("Use {control='sampled'}."),
         )
 
     def torque_samples(t: float, *state: np.ndarray) -> np.ndarray:
@@ -183,9 +238,14 @@ def _check_torque(program: Program, n: int) -> None:
     outputs = {p.name: p for p in program.outputs}
     if "tau" not in outputs or outputs["tau"].size != n:
         listed = ", ".join(f"{p.name} {p.shape}" for p in program.outputs)
-        raise TaupiError(f"{program.name} gives {listed}, expected tau ({n},): one torque per joint.")
+        raise TaupiError(
+            "{program} gives {got}, expected tau ({expected},): one torque per joint.",
+            program=program.name,
+            got=listed,
+            expected=n,
+        )
     if any(p.name == "pi_hat" for p in program.inputs) and not {"dpi", "pi_next"} & set(outputs):
-        raise TaupiError(f"{program.name} has pi_hat but no dpi: state how the estimate changes.")
+        raise TaupiError("{program} has pi_hat but no dpi: state how the estimate changes.", program=program.name)
 
 
 def _estimate(parameters: ArrayLike, port: Port) -> np.ndarray:
@@ -195,6 +255,8 @@ def _estimate(parameters: ArrayLike, port: Port) -> np.ndarray:
         start = np.zeros(0)
     if not start.ndim or start.shape[-1] != port.size:
         raise TaupiError(
-            Argument("parameters"), f" is {shown(parameters)}, expected {port.size} numbers: where pi_hat starts."
+            "{parameters} is {got!r}, expected {expected} numbers: where pi_hat starts.",
+            got=parameters,
+            expected=port.size,
         )
     return start

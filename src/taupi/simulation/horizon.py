@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 from taupi.checks import affordable, one_of, positive, whole_number
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.settings import Settings
 
 FIXED_STEP = ("euler", "semi_implicit", "midpoint", "rk4", "rosenbrock")
@@ -15,6 +15,7 @@ ADAPTIVE_STEP = ("rk45", "dop853", "lsoda", "radau", "bdf")
 CONTROLS = ("sampled", "continuous")
 MOST_STEPS = 10**8  # control periods: a day at 1 kHz
 MOST_SUBSTEPS = 100_000
+PERIOD = 4.0  # s, of the motion that a robot follows if none is stated
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,9 @@ class Horizon(Settings):
         affordable(self.duration * self.rate, MOST_STEPS, "control periods", "duration", "rate")
         if self.steps < 1:
             raise TaupiError(
-                Argument("duration"), f" is {self.duration:g} s, less than one control period of {self.dt:g} s."
+                "{duration} is {self_duration:g} s, less than one control period of {dt:g} s.",
+                self_duration=self.duration,
+                dt=self.dt,
             )
 
     @property
@@ -88,3 +91,10 @@ class Horizon(Settings):
     def adaptive_steps(self) -> bool:
         """Whether the integrator chooses its own steps."""
         return self.integrator in ADAPTIVE_STEP
+
+
+class HorizonOptions(TypedDict, total=False):
+    """Fields of `Horizon` as keywords, except those that functions also take by position."""
+
+    tolerance: float
+    every: int

@@ -10,8 +10,8 @@ from taupi.checks import finite, one_of, or_none
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError, shown
 from taupi.signals.log import Log
-from taupi.simulation.rollouts.sensing import for_each
 from taupi.simulation.run import Run
+from taupi.simulation.sensors import for_each
 
 TORQUES = ("sampled", "middle")
 
@@ -27,16 +27,27 @@ def record(
     qd_snr_db: float | None = None,
     qdd_snr_db: float | None = None,
 ) -> Log:
-    """Return the log of a `run` with encoder steps and noise: positions round((q + e) / r) r, and the torque.
+    """Return the log of a run with encoder steps and noise: positions round((q + e) / r) r, and the torque.
 
-    `resolution` r (rad or m, one or one per joint) is the step of the links' encoders, `motor_resolution` that of the motors', by
-    default the same. `snr_db` is the noise of positions, `torque_snr_db` that of the torque, white, in decibels below the rms of
-    each signal: std = rms 10^(-snr_db / 20); by default there is none. `torque`: "sampled" logs what is held from a row on;
-    "middle" the mean of what is held before and after it, which is the torque that moved the arm about that row, as an
-    identification like that of Zollo et al. (2014, section 6) needs it. `seed` is that of the noise. The log has q and tau; with
-    elastic joints it also has theta, and the torque as tau_m. With `qd_snr_db` it also has the velocities, and with `qdd_snr_db`
-    the accelerations, of joints and of motors, as tachometers and accelerometers with this signal-to-noise ratio, dB, would
-    measure them; infinity means no noise. The study adds noise to all three (Zollo et al. 2014, Table 2).
+    White noise has the standard deviation rms 10^(-snr_db / 20) of its signal; the study adds it to positions, velocities and
+    accelerations (Zollo et al. 2014, Table 2).
+
+    Args:
+        run: The run to record.
+        resolution: Step r of the links' encoders, rad or m, one or one per joint; by default none.
+        motor_resolution: Step of the motors' encoders, by default the same.
+        snr_db: Noise of positions, decibels below their rms; by default none.
+        torque_snr_db: Noise of the torque, likewise.
+        torque: "sampled" (the default) logs what is held from a row on; "middle" the mean of what is held before and after it,
+            which is the torque that moved the arm about that row, as an identification like that of Zollo et al. (2014, section
+            6) needs it.
+        seed: Seed of the noise, by default 0.
+        qd_snr_db: Noise of velocities as tachometers would measure them, of joints and motors, dB; infinity means no noise. By
+            default the log has none.
+        qdd_snr_db: Noise of accelerations as accelerometers would measure them, likewise.
+
+    Returns:
+        A log of q and tau; with elastic joints also theta, and the torque as tau_m.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("zollo2r")
@@ -46,7 +57,7 @@ def record(
     (['q', 'tau', 'theta', 'tau_m'], True)
     """
     if not isinstance(run, Run):
-        raise TaupiError(Argument("run"), f" is {type(run).__name__}, expected what taupi.simulate returned.")
+        raise TaupiError("{run} is {got}, expected what taupi.simulate returned.", got=type(run).__name__)
     one_of(TORQUES)("torque", torque)
     snr_db, torque_snr_db = or_none(finite)("snr_db", snr_db), or_none(finite)("torque_snr_db", torque_snr_db)
     rng, theta = np.random.default_rng(seed), run.theta
@@ -55,9 +66,7 @@ def record(
         own = resolution if motor_resolution is None else motor_resolution
         signals["theta"] = _counted(_noisy(theta, snr_db, rng), own, "motor_resolution")
     elif motor_resolution is not None:
-        raise TaupiError(
-            Argument("motor_resolution"), " is given, but the run has no motors: simulate a taupi.ElasticPlant."
-        )
+        raise TaupiError("{motor_resolution} is given, but the run has no motors: simulate a taupi.ElasticPlant.")
     signals["tau"] = _noisy(run.tau if torque == "sampled" else _middle(run), torque_snr_db, rng)
     if theta is not None:
         signals["tau_m"] = signals["tau"]
@@ -90,7 +99,9 @@ def _counted(values: np.ndarray, resolution: ArrayLike | None, name: str) -> np.
         return values
     step = for_each(resolution, range(values.shape[1]))
     if not (np.isfinite(step).all() and (step > 0).all()):
-        raise TaupiError(Argument(name), f" is {shown(resolution)}, expected numbers above 0 (rad or m).")
+        raise TaupiError(
+            "{argument} is {got!r}, expected numbers above 0 (rad or m).", argument=Argument(name), got=resolution
+        )
     counted: np.ndarray = step * np.round(values / step)
     return counted
 
@@ -101,12 +112,7 @@ def _middle(run: Run) -> np.ndarray:
     every_period = periods < 1 or round(float(run.time[-1] - run.time[0]) * origin.get("rate", 0.0)) == periods
     if origin.get("control") != "sampled" or not every_period:
         raise TaupiError(
-            Argument("torque", "middle"),
-            " is for ",
-            Argument("control", "sampled"),
-            " with ",
-            Argument("every", 1),
-            ": the torque is held between rows.",
+            "{torque='middle'} is for {control='sampled'} with {every=1}: the torque is held between rows."
         )
     return (run.tau + np.concatenate([run.tau[:1], run.tau[:-1]])) / 2
 

@@ -12,8 +12,9 @@ import casadi as cs
 import numpy as np
 
 from taupi.checks import positive
+from taupi.dynamics.kinematics import Task, jacobian, jacobian_derivative, task_coordinates, task_size
 from taupi.dynamics.types import ArrayLike, Expression, Vector
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.robot import Robot
 from taupi.signals.log import Log
 from taupi.signals.read import read_log
@@ -54,10 +55,13 @@ Numbers: TypeAlias = Any  # what NumPy turns into an array of numbers; kept as t
 
 @dataclass(frozen=True, eq=False)
 class Sinusoids:
-    """Sums of sines: q_i = o_i + sum_j A_ij sin(w_ij t + phi_ij).
+    """Move by sums of sines: q_i = o_i + sum_j A_ij sin(w_ij t + phi_ij).
 
-    `offset` o is (n,), `amplitude` A (n, k), both in rad or m; `omega` w (rad/s) and `phase` phi (rad, by default 0) are one for
-    all, or (n, k).
+    Attributes:
+        offset: o (n,), rad or m.
+        amplitude: A (n, k), rad or m.
+        omega: w, rad/s: (k,) for all joints, or (n, k).
+        phase: phi, rad: one for all, or (n, k); by default 0.
 
     >>> import taupi as tp
     >>> motion = tp.Sinusoids(offset=[0.5], amplitude=[[0.2]], omega=[[3.0]])
@@ -75,8 +79,9 @@ class Sinusoids:
         amplitude = _numbers(self.amplitude, "amplitude", 2)
         if len(amplitude) != len(offset):
             raise TaupiError(
-                Argument("amplitude"),
-                f" has shape {amplitude.shape}, expected ({len(offset)}, k): one row per entry of offset.",
+                "{amplitude} has shape {got}, expected ({expected}, k): one row per entry of offset.",
+                got=amplitude.shape,
+                expected=len(offset),
             )
         object.__setattr__(self, "offset", offset)
         object.__setattr__(self, "amplitude", amplitude)
@@ -86,14 +91,17 @@ class Sinusoids:
                 object.__setattr__(self, name, np.broadcast_to(value, amplitude.shape))
             except ValueError:
                 raise TaupiError(
-                    Argument(name), f" has shape {value.shape}, expected {amplitude.shape} like amplitude."
+                    "{argument} has shape {got}, expected {expected} like amplitude.",
+                    argument=Argument(name),
+                    got=value.shape,
+                    expected=amplitude.shape,
                 ) from None
 
     @classmethod
     def document(cls, name: str) -> Sinusoids:
         """Return a motion on which the adaptive laws are compared: `name` is "planar2" or "puma560".
 
-        Kubozono et al. print none; these two are those of `taupi.papers.reproduce("kubozono")`.
+        Kubozono et al. print none; these two are the ones in `taupi.papers.reproduce("kubozono")`.
         """
         if name not in _DOCUMENT:
             raise unknown("motion", name, _DOCUMENT)
@@ -167,7 +175,9 @@ class Piecewise:
         pieces = len(self.breaks) - 1
         if pieces > _TRACED_PIECES:
             raise TaupiError(
-                f"The motion has {pieces} pieces, too many to trace (at most {_TRACED_PIECES}): sample it instead."
+                "The motion has {pieces} pieces, too many to trace (at most {traced_pieces}): sample it instead.",
+                pieces=pieces,
+                traced_pieces=_TRACED_PIECES,
             )
         held = cs.fmin(cs.fmax(t, self.breaks[0]), self.breaks[-1])
         inside = cs.logic_and(t >= self.breaks[0], t <= self.breaks[-1])
@@ -189,10 +199,13 @@ class Piecewise:
 
 @dataclass(frozen=True, eq=False)
 class BSpline(Piecewise):
-    """A clamped B-spline of control points, such as the excitation of Zollo et al. (2014, section 6).
+    """Move along a clamped B-spline of control points, such as the excitation of Zollo et al. (2014, section 6).
 
-    `points` are (m, n) in rad or m, spread evenly over `duration` (s). `degree` is that of the polynomials, 2 to 9. `rest`
-    repeats the first and the last point so that the motion begins and ends with qd = qdd = 0.
+    Attributes:
+        points: Control points (m, n), rad or m, spread evenly over the duration.
+        duration: Length of the motion, s.
+        degree: Degree of the polynomials, 2 to 9.
+        rest: Whether the first and the last point are repeated, so that the motion begins and ends with qd = qdd = 0.
 
     >>> import taupi as tp
     >>> motion = tp.BSpline([[0.0], [1.0], [0.5]], duration=4.0)
@@ -210,12 +223,15 @@ class BSpline(Piecewise):
 
         points, end, degree = _numbers(self.points, "points", 2), positive("duration", self.duration), self.degree
         if isinstance(degree, bool) or not isinstance(degree, int) or not 2 <= degree <= 9:
-            raise TaupiError(Argument("degree"), f" is {shown(degree)}, expected a whole number from 2 to 9.")
+            raise TaupiError("{degree} is {got!r}, expected a whole number from 2 to 9.", got=degree)
         control = np.vstack([points[:1], points[:1], points, points[-1:], points[-1:]]) if self.rest else points
         if len(control) <= degree:
             least = degree + 1 - 4 * bool(self.rest)
             raise TaupiError(
-                Argument("points"), f" has {len(points)} rows, expected at least {least} for degree {degree}."
+                "{points} has {got} rows, expected at least {least} for degree {degree}.",
+                got=len(points),
+                least=least,
+                degree=degree,
             )
         inner = np.linspace(0.0, end, len(control) - degree + 1)
         self._set_spline(Spline(np.concatenate([[0.0] * degree, inner, [end] * degree]), control, degree))
@@ -231,8 +247,10 @@ class BSpline(Piecewise):
         middle, width = _numbers(centre, "centre", 1), _numbers(amplitude, "amplitude", 1)
         if isinstance(count, bool) or not isinstance(count, int) or count < 6 or len(width) != len(middle):
             raise TaupiError(
-                Argument("count"),
-                f" is {shown(count)} and amplitude has {len(width)} entries, expected at least 6 and {len(middle)}.",
+                "{count} is {got!r} and amplitude has {width_count} entries, expected at least 6 and {expected}.",
+                got=count,
+                width_count=len(width),
+                expected=len(middle),
             )
         draws = np.random.default_rng(seed).uniform(-1.0, 1.0, (count - 4, len(middle)))
         return cls(middle + width * draws, duration)
@@ -271,9 +289,13 @@ class BSpline(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class MinimumJerk(Piecewise):
-    """From way-point to way-point, with a stop at each: q = a + (b - a)(10 s^3 - 15 s^4 + 6 s^5) (Flash & Hogan 1985).
+    """Move from way-point to way-point, with a stop at each: q = a + (b - a)(10 s^3 - 15 s^4 + 6 s^5) (Flash & Hogan 1985).
 
-    `points` are the way-points (m, n) in rad or m, `times` (m,) when they are reached, in s; s goes from 0 to 1 between two.
+    s goes from 0 to 1 between two way-points.
+
+    Attributes:
+        points: The way-points (m, n), rad or m.
+        times: When they are reached (m,), s.
 
     >>> import taupi as tp
     >>> motion = tp.MinimumJerk([[0.0], [1.0]], times=[0.0, 2.0])
@@ -288,11 +310,13 @@ class MinimumJerk(Piecewise):
         points, times = _numbers(self.points, "points", 2), _numbers(self.times, "times", 1)
         if len(points) != len(times) or len(points) < 2:
             raise TaupiError(
-                Argument("times"), f" has {len(times)} entries for {len(points)} points, expected one each, at least 2."
+                "{times} has {got} entries for {count} points, expected one each, at least 2.",
+                got=len(times),
+                count=len(points),
             )
         span = np.diff(times)
         if not (span > 0).all():
-            raise TaupiError(Argument("times"), " do not increase, expected a later time for each point.")
+            raise TaupiError("{times} do not increase, expected a later time for each point.")
         step = np.diff(points, axis=0)
         powers = [c * step / span[:, None] ** k for c, k in ((6, 5), (-15, 4), (10, 3))]
         self._set(times, np.stack([*powers, 0 * step, 0 * step, points[:-1]]))
@@ -300,9 +324,11 @@ class MinimumJerk(Piecewise):
 
 @dataclass(frozen=True, eq=False)
 class SampledMotion(Piecewise):
-    """A motion from samples of q: the spline of degree 5 through them, or of degree 3 if there are few.
+    """Move along samples of q: the spline of degree 5 through them, or of degree 3 if there are few.
 
-    `time` (N,) is in s, `samples` are the positions (N, n) then, in rad or m.
+    Attributes:
+        time: Times of the samples (N,), s.
+        samples: Positions (N, n) at these times, rad or m.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.linspace(0, 1, 101)
@@ -320,8 +346,9 @@ class SampledMotion(Piecewise):
         time, q = _numbers(self.time, "time", 1), _numbers(self.samples, "samples", 2)
         if len(time) != len(q) or len(time) < 4 or not (np.diff(time) > 0).all():
             raise TaupiError(
-                Argument("samples"),
-                f" has {len(q)} rows for {len(time)} times, expected at least 4, with times that increase.",
+                "{samples} has {got} rows for {count} times, expected at least 4, with times that increase.",
+                got=len(q),
+                count=len(time),
             )
         self._set_spline(make_interp_spline(time, q, k=5 if len(time) > 5 else 3))
 
@@ -347,11 +374,11 @@ def as_reference(reference: ReferenceLike, n: int) -> Callable[[np.ndarray], Mot
     """Return a function from times (N,) to a Motion of (N, n) from a reference or any function t -> (q, qd, qdd)."""
     if isinstance(reference, Reference):
         if reference.n != n:
-            raise TaupiError(Argument("reference"), f" has {reference.n} joints, the robot has {n}.")
+            raise TaupiError("{reference} has {n} joints, the robot has {other_n}.", n=reference.n, other_n=n)
         return reference
     if not callable(reference):
         raise TaupiError(
-            Argument("reference"), f" is {shown(reference)}, expected a function t -> (q, qd, qdd), or a reference."
+            "{reference} is {got!r}, expected a function t -> (q, qd, qdd), or a reference.", got=reference
         )
 
     def sampled(times: np.ndarray) -> Motion:
@@ -364,7 +391,10 @@ def as_reference(reference: ReferenceLike, n: int) -> Callable[[np.ndarray], Mot
                 row = np.zeros(0)
             if row.shape != (3, n):
                 raise TaupiError(
-                    f"reference({float(t):g}) gave {shown(answer)}, expected (q, qd, qdd) of {n} numbers each."
+                    "reference({t:g}) gave {got!r}, expected (q, qd, qdd) of {n} numbers each.",
+                    t=float(t),
+                    got=answer,
+                    n=n,
                 )
             rows[k] = row
         return Motion(rows[:, 0], rows[:, 1], rows[:, 2])
@@ -376,12 +406,19 @@ def _numbers(value: ArrayLike, name: str, dimensions: int | None) -> np.ndarray:
     try:
         array = np.array(value, dtype=float)
     except (TypeError, ValueError):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected an array of numbers.") from None
+        raise TaupiError(
+            "{argument} is {got!r}, expected an array of numbers.", argument=Argument(name), got=value
+        ) from None
     if dimensions is not None and array.ndim != dimensions:
         expected = "(n,)" if dimensions == 1 else "(m, n)"
-        raise TaupiError(Argument(name), f" has shape {array.shape}, expected {expected}.")
+        raise TaupiError(
+            "{argument} has shape {got}, expected {expected}.",
+            argument=Argument(name),
+            got=array.shape,
+            expected=expected,
+        )
     if not np.isfinite(array).all():
-        raise TaupiError(Argument(name), " has entries that are not finite.")
+        raise TaupiError("{argument} has entries that are not finite.", argument=Argument(name))
     array.flags.writeable = False
     return array
 
@@ -394,3 +431,80 @@ _DOCUMENT: dict[str, tuple[Any, Any, Any]] = {
         ((1.1, 2.7), (1.5, 3.2), (1.9, 3.7), (2.3, 4.1), (2.0, 4.6), (2.6, 5.0)),
     ),
 }
+
+
+_SINGULAR = 1e-3  # smallest ratio of a Jacobian's singular values along a motion that a law of the task can follow
+_SAMPLES = 500  # of a motion, at which its Jacobian is looked at
+
+
+@dataclass(frozen=True, eq=False)
+class TaskMotion:
+    """Move a task of a robot as its joints move: r(q), J qd, J qdd + dJ/dt qd.
+
+    A law in the coordinates of a task follows it, and the motion of the joints determines where the arm starts.
+
+    Attributes:
+        motion: The motion of the joints.
+        robot: The robot whose joints they are.
+        task: As in `jacobian`, by default "position".
+        frame: The frame that moves, by default "tip".
+
+    >>> import taupi as tp
+    >>> arm = tp.load("planar3r")
+    >>> joints = tp.Sinusoids(offset=[0.3, 0.9, -0.4], amplitude=[[0.1]] * 3, omega=[[2.0]] * 3)
+    >>> motion = tp.operational.TaskMotion(joints, arm, task="planar")
+    >>> [x.shape for x in motion([0.0, 0.5])]
+    [(2, 3), (2, 3), (2, 3)]
+    """
+
+    motion: Reference
+    robot: Robot
+    task: Task = "position"
+    frame: str = "tip"
+
+    @property
+    def n(self) -> int:
+        """The number of the task's coordinates."""
+        return task_size(self.robot, self.task)
+
+    def __call__(self, t: ArrayLike) -> Motion:
+        """Return r, rd, rdd of shape (..., m) at times `t` (...) in s."""
+        q, qd, qdd = (np.asarray(x, dtype=float) for x in self.motion(t))
+        choice: dict[str, Any] = {"frame": self.frame, "task": self.task}
+        J, rate = jacobian(self.robot, **choice)(q), jacobian_derivative(self.robot, **choice)(q, qd)
+        r = task_coordinates(self.robot, **choice)(q)
+
+        def times(matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+            product: np.ndarray = np.einsum("...ij,...j->...i", matrix, vector)
+            return product
+
+        return Motion(r, times(J, qd), times(J, qdd) + times(rate, qd))
+
+    def trace(self, t: Expression) -> Motion:
+        """Return r, rd, rdd as SX columns of an SX time `t`."""
+        q, qd, qdd = self.motion.trace(t)
+        choice: dict[str, Any] = {"frame": self.frame, "task": self.task}
+        J, rate = jacobian(self.robot, **choice)(q), jacobian_derivative(self.robot, **choice)(q, qd)
+        return Motion(task_coordinates(self.robot, **choice)(q), J @ qd, J @ qdd + rate @ qd)
+
+    def require_regular(self, duration: float) -> None:
+        """Refuse a motion of the joints along which the task Jacobian is nearly singular: no law of the task can follow it.
+
+        Args:
+            duration: How long the motion is followed, s.
+
+        Raises:
+            TaupiError: The least of J's singular values falls below a thousandth of the largest one.
+        """
+        q = np.asarray(self.motion(np.linspace(0.0, duration, _SAMPLES)).q)
+        sizes = np.linalg.svd(jacobian(self.robot, self.frame, task=self.task)(q), compute_uv=False)
+        worst = int((sizes[:, -1] / sizes[:, 0]).argmin())
+        if sizes[worst, -1] < _SINGULAR * sizes[worst, 0]:
+            place = ", ".join(f"{x:.3g}" for x in q[worst])
+            raise TaupiError(
+                "{reference} passes q = ({place}), where the task {task!r} is singular: no force of the "
+                "task moves it there.",
+                remedy="Give way-points with bent joints, such as [[0.3, 0.9, ...], [0.6, 1.2, ...]].",
+                place=place,
+                task=self.task,
+            )

@@ -4,48 +4,64 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, overload
 
 import numpy as np
 
 from taupi.budget import budget
-from taupi.errors import Argument, TaupiError, shown
+from taupi.checks import is_number
+from taupi.errors import TaupiError
 from taupi.files import path_of, write_file
 from taupi.input_files import parse_json
 from taupi.schema import conformed
 from taupi.signals.formats.files import readable
-from taupi.signals.formats.parquet_footer import row_groups
+from taupi.signals.formats.parquet import row_groups
 from taupi.signals.log import Log
 from taupi.signals.mapping.tables import embedded_mapping
 from taupi.simulation.references import Motion
 from taupi.tables import html_lines, html_table, table
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _OWN = b"taupi_run"
 _SCHEMA = 1
 _JOINT_FIELDS = ("q", "qd", "qdd", "tau", "tau_command")
 _MOTOR_FIELDS = ("theta", "thetad", "thetadd")
+_About: TypeAlias = Mapping[str, Any]  # what is saved of a run in addition to its arrays, as read
 _MOTIONS = ("reference", "measured", "measured_motors")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Run:
-    """A simulated motion, as `taupi.simulate` returns it: arrays over time, with their provenance.
+    """Hold a simulated motion, as `taupi.simulate` returns it: arrays over time, with their provenance.
 
-    `time` is (N,) in s; `q`, `qd`, `qdd`, `tau` and `tau_command`, the torque before limits and delay, are (N, n) in SI units; a
-    torque is held from its row on. `reference` and `measured`, what the sensors saw, are motions (q, qd, qdd), or None.
-    `parameters` (N, p) is the estimate of an adaptive law, in the order of `parameter_names`.
-
-    `energy` is K + P, `work` what torques and external forces have put in since the start, `heat` what was lost to friction,
-    `residual` = energy - energy[0] - work + heat, less what payloads added: the error of the integration, each (N,) in J.
-
-    `channels` are other outputs of the law, by name. `names` and `units` are those of the joints. `complete` is False if the loop
-    diverged: the run ends there. `notes` are sentences about it, `provenance` says what made it.
-
-    A run of elastic joints also has the motors' `theta`, `thetad`, `thetadd` (N, n), and `measured_motors`, what their encoders
-    saw; tau is then the motors' torque u. A run of a floating robot has one more column of q per quaternion; `position_names` are
-    those of q then, and empty otherwise.
+    Attributes:
+        time: (N,), s.
+        q: Positions (N, n), rad or m; of a floating robot with one more column per quaternion.
+        qd: Velocities (N, n), rad/s or m/s.
+        qdd: Accelerations (N, n), rad/s^2 or m/s^2.
+        tau: Torques (N, n), N m or N, each held from its row on; of elastic joints the motors' torque u.
+        tau_command: The torque before limits and delay, (N, n).
+        energy: K + P, (N,) in J.
+        work: What torques and external forces have put in since the start, (N,) in J.
+        heat: What was lost to friction, (N,) in J.
+        residual: energy - energy[0] - work + heat, less what payloads added: the error of the integration, (N,) in J.
+        reference: The motion (q, qd, qdd) to follow, or None.
+        measured: What the sensors saw (q, qd, qdd), or None.
+        parameters: The estimate of an adaptive law, (N, p), in the order of `parameter_names`.
+        parameter_names: Names of the estimate's entries.
+        channels: Other outputs of the law, by name.
+        names: Names of the joints.
+        units: Units of the joints' positions.
+        complete: False if the loop diverged: the run ends there.
+        notes: Sentences about the run.
+        provenance: What made it.
+        theta: Positions of the motors of elastic joints, (N, n); `thetad` and `thetadd` are their rates.
+        measured_motors: What the motors' encoders saw, or None.
+        position_names: Names of the columns of q of a floating robot; empty otherwise.
     """
 
     time: np.ndarray
@@ -118,9 +134,7 @@ class Run:
         motors: dict[str, Any] = {name: getattr(self, name) for name in _MOTOR_FIELDS}
         if measured:
             if self.measured is None:
-                raise TaupiError(
-                    "The run has no sensors: simulate with ", Argument("sensors", ...), ", or take to_log()."
-                )
+                raise TaupiError("The run has no sensors: simulate with {sensors=...}, or take to_log().")
             signals = {"q": self.measured.q, "qd": self.measured.qd}
             seen = self.measured_motors
             motors = {} if seen is None else {"theta": seen.q, "thetad": seen.qd}
@@ -138,7 +152,7 @@ class Run:
         `force` overwrites an existing file.
         """
         if path_of(path).suffix.lower() != ".parquet":
-            raise TaupiError(Argument("path"), f" is {str(path)!r}, expected a name ending in .parquet.")
+            raise TaupiError("{path} is {got!r}, expected a name ending in .parquet.", got=str(path))
         write_file(path, lambda stream: _write(self, stream), force)
 
     @classmethod
@@ -179,14 +193,70 @@ def _span(a: np.ndarray) -> str:
     return f"{a.min():.4g} .. {a.max():.4g}" if len(a) else "-"
 
 
+class Runs(Sequence[Run]):
+    """Runs over the same times, at least one. Subclasses say how many there are, and return one of them."""
+
+    def one(self, b: int) -> Run:
+        """Return run `b`, counted from 0."""
+        raise NotImplementedError
+
+    @overload
+    def __getitem__(self, b: int) -> Run: ...
+
+    @overload
+    def __getitem__(self, b: slice) -> tuple[Run, ...]: ...
+
+    def __getitem__(self, b: int | slice) -> Run | tuple[Run, ...]:
+        chosen = range(len(self))[b]
+        return tuple(self.one(k) for k in chosen) if isinstance(chosen, range) else self.one(chosen)
+
+    @property
+    def complete(self) -> np.ndarray:
+        """Which runs reached their end, (B,)."""
+        return np.array([r.complete for r in self])
+
+    @property
+    def time(self) -> np.ndarray:
+        """The times of the longest run, (N,) in s."""
+        return max((r.time for r in self), key=len)
+
+    def stack(self, name: str) -> np.ndarray:
+        """Return the field `name` of all runs, (B, N, ...); rows beyond the end of a run that diverged are NaN."""
+        rows = len(self.time)
+        values = [getattr(r, name) for r in self]
+        if any(not isinstance(v, np.ndarray) for v in values):
+            raise TaupiError("The runs have no {name!r} to stack.", name=name)
+        filled = [np.concatenate([v, np.full((rows - len(v), *v.shape[1:]), np.nan)]) for v in values]
+        return np.stack(filled)
+
+
+class ListedRuns(Runs):
+    """Runs that are there already."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._runs = tuple(runs)
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def one(self, b: int) -> Run:
+        """Return run `b`, counted from 0."""
+        return self._runs[b]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class RunBatch:
-    """Many runs over the same times: `batch[i]` is a Run; q, qd, tau, ... have shape (B, N, n), parameters (B, N, p).
+    """Hold many runs over the same times: `batch[i]` is a Run; q, qd, tau, ... have shape (B, N, n), parameters (B, N, p).
 
-    `runs` are the runs, one per roll-out.
+    Attributes:
+        runs: The runs, one per roll-out; `simulate_many` puts each together when it is asked for.
     """
 
-    runs: tuple[Run, ...]
+    runs: Runs
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.runs, Runs):
+            object.__setattr__(self, "runs", ListedRuns(self.runs))
 
     def __len__(self) -> int:
         return len(self.runs)
@@ -200,21 +270,16 @@ class RunBatch:
     @property
     def complete(self) -> np.ndarray:
         """Which runs reached their end, (B,)."""
-        return np.array([r.complete for r in self.runs])
+        return self.runs.complete
 
     @property
     def time(self) -> np.ndarray:
         """The times of the longest run, (N,) in s."""
-        return max((r.time for r in self.runs), key=len)
+        return self.runs.time
 
     def stack(self, name: str) -> np.ndarray:
         """Return the field `name` of all runs, (B, N, ...); rows beyond the end of a run that diverged are NaN."""
-        rows = len(self.time)
-        values = [getattr(r, name) for r in self.runs]
-        if any(not isinstance(v, np.ndarray) for v in values):
-            raise TaupiError(f"The runs have no {name!r} to stack.")
-        filled = [np.concatenate([v, np.full((rows - len(v), *v.shape[1:]), np.nan)]) for v in values]
-        return np.stack(filled)
+        return self.runs.stack(name)
 
     @property
     def q(self) -> np.ndarray:
@@ -282,7 +347,7 @@ def _columns(run: Run) -> tuple[dict[str, np.ndarray], dict[str, list[int]]]:
     return flat, shapes
 
 
-def _write(run: Run, stream: Any) -> None:
+def _write(run: Run, stream: object) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -320,53 +385,60 @@ def _read(cls: type[Run], path: str | os.PathLike[str]) -> Run:
         # Texts of a kilobyte may unpack to gigabytes, and a run has none.
         columns = pq.read_table(file, page_checksum_verification=True) if _OWN in metadata and numbers else None
     except (pa.ArrowException, OSError, UnicodeDecodeError, MemoryError):
-        raise TaupiError(f"{file.name} is not a Parquet file, or it is cut off or damaged.") from None
+        raise TaupiError("{file} is not a Parquet file, or it is cut off or damaged.", file=file.name) from None
     if columns is None:
-        raise TaupiError(f"{file.name} is not a saved run. Read logs with taupi.read_log.")
+        raise TaupiError("{file} is not a saved run. Read logs with taupi.read_log.", file=file.name)
     about = conformed(parse_json(metadata[_OWN], file.name, "a saved run"), RunFacts, f"{file.name}: its record")
     if about["schema"] != _SCHEMA:
         raise TaupiError(
-            f"{file.name} has the schema {about['schema']}, expected {_SCHEMA}: use the taupi that wrote it."
+            "{file} has the schema {schema}, expected {other_schema}: use the taupi that wrote it.",
+            file=file.name,
+            schema=about["schema"],
+            other_schema=_SCHEMA,
         )
     try:
         return _from_columns(cls, columns, about)
     except (pa.ArrowException, KeyError, IndexError, ValueError, TypeError) as error:
-        raise TaupiError(f"{file.name} is damaged: {type(error).__name__} {shown(str(error))}.") from None
+        raise TaupiError(
+            "{file} is damaged: {kind} {error!r}.", file=file.name, kind=type(error).__name__, error=str(error)
+        ) from None
 
 
-def _from_columns(cls: type[Run], columns: Any, about: Mapping[str, Any]) -> Run:
+def _from_columns(cls: type[Run], columns: pa.Table, about: _About) -> Run:
     flat = {name: columns.column(name).to_numpy() for name in columns.column_names}
-    joints: dict[str, Any] = {
+    fields: dict[str, Any] = {
         name: np.stack([flat[f"{name}_{j}"] for j in _names_of(about, name)], axis=1)
         for name in (*_JOINT_FIELDS, *_MOTOR_FIELDS)
         if name in _JOINT_FIELDS or f"{name}_{about['names'][0]}" in flat
     }
-    motions: dict[str, Any] = {name: _motion(flat, name) for name in _MOTIONS}
-    scalars: dict[str, Any] = {name: _stored(flat, name) for name in ("energy", "work", "heat", "residual")}
+    fields |= {name: _motion(flat, name) for name in _MOTIONS}
+    fields |= {k: flat[k].copy() if k in flat else None for k in ("energy", "work", "heat", "residual")}
     channels = {name: _stacked(flat, f"channels.{name}", shape) for name, shape in about["channels"].items()}
-    words: dict[str, Any] = {k: tuple(about[k]) for k in ("names", "units", "parameter_names", "notes")}
-    words["position_names"] = tuple(about.get("position_names", ()))
+    fields |= {k: tuple(about[k]) for k in ("names", "units", "parameter_names", "notes")}
+    fields["position_names"] = tuple(about.get("position_names", ()))
+    parameters = _stacked(flat, "parameters")
+    if parameters is not None and parameters.shape[1] < len(fields["parameter_names"]):
+        raise ValueError(f"it has {parameters.shape[1]} parameters with {len(fields['parameter_names'])} names")
+    if not is_number(about["provenance"].get("rate", 1.0)):
+        raise ValueError("its rate is no number")
+    with np.errstate(all="ignore"):
+        time = flat["time"].astype(float)
+        if len(time) and not (np.isfinite([*time, time[-1] - time[0]]).all() and (np.diff(time) > 0).all()):
+            raise ValueError("its times do not rise, or are not finite")
     return cls(
         flat["time"].copy(),
-        **joints,
-        **motions,
-        parameters=_stacked(flat, "parameters"),
-        **scalars,
+        **fields,
+        parameters=parameters,
         channels=channels,
-        **words,
         complete=about["complete"],
         provenance=about["provenance"],
     )
 
 
-def _names_of(about: Mapping[str, Any], field_name: str) -> list[str]:
-    """Return the names of the columns of a field: those of positions for q of a floating robot."""
+def _names_of(about: _About, field_name: str) -> list[str]:
+    """Return the names of the columns of a field: the positions' for q of a floating robot."""
     names: list[str] = about.get("position_names") or about["names"] if field_name == "q" else about["names"]
     return names
-
-
-def _stored(flat: Mapping[str, np.ndarray], name: str) -> Any:
-    return flat[name].copy() if name in flat else None
 
 
 def _stacked(flat: Mapping[str, np.ndarray], name: str, shape: list[int] | None = None) -> Any:

@@ -1,5 +1,7 @@
 """Gabiccini et al. (2009), equation by equation: each public call against the formula, written down in NumPy."""
 
+import dataclasses
+
 import blocks
 import numpy as np
 import pytest
@@ -7,6 +9,7 @@ from elastic import VECTORS, arm
 from support import error
 
 import taupi as tp
+from taupi.model.robot_parts import Transmission
 
 # Angles of the vectors have 12 decimals, and are taken as right angles where they are meant: 1e-12 of the entries.
 CLOSE = 1e-10
@@ -171,14 +174,19 @@ def test_both_regressors_from_the_tensors(case):
 def test_energies(case):
     """(9)-(12), (25), (26): T and U of the links."""
     data, robot, kin, (q, qd, *_) = case
-    kinetic = potential = 0.0
+    # The document's energies are those of links: without drives, whose rotors and springs have energies of their own.
+    joints = tuple(dataclasses.replace(joint, transmission=Transmission()) for joint in robot.joints)
+    robot = dataclasses.replace(robot, joints=joints)
+    kinetic, potential = [], []
     g0 = np.array(data["g0"])
     for b, (m, h, J) in enumerate(bodies(robot)):
         v, w, R = kin.JP[b + 1] @ qd, kin.JO[b + 1] @ qd, kin.R[b + 1]
-        kinetic += m * v @ v / 2 + v @ np.cross(w, R @ h) + w @ R @ (E @ J) @ R.T @ w / 2
-        potential -= g0 @ (m * kin.p[b + 1] + R @ h)
-    assert tp.kinetic_energy(robot)(q, qd) == pytest.approx(kinetic, rel=CLOSE)
-    assert tp.potential_energy(robot)(q) == pytest.approx(potential, rel=CLOSE)
+        kinetic.append(m * v @ v / 2 + v @ np.cross(w, R @ h) + w @ R @ (E @ J) @ R.T @ w / 2)
+        potential.append(-g0 @ (m * kin.p[b + 1] + R @ h))
+    T, U = tp.closed_form.link_energies(robot)(q, qd)
+    assert np.allclose(T, kinetic, rtol=CLOSE, atol=1e-12) and np.allclose(U, potential, rtol=CLOSE, atol=1e-9)
+    assert tp.kinetic_energy(robot)(q, qd) == pytest.approx(sum(kinetic), rel=CLOSE)
+    assert tp.potential_energy(robot)(q) == pytest.approx(sum(potential), rel=CLOSE)
 
 
 def test_gravity_blocks(case):

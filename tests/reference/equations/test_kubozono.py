@@ -264,7 +264,7 @@ def test_walker(loop):
 
 
 def test_rates_of_convergence(loop):
-    """(47)-(55), corrected: with exact parameters V_1 = s' H s has the rate -2 gamma V_1, or -2 s' K s."""
+    """(47)-(53), corrected: with exact parameters V_1 = s' H s has the rate -2 gamma V_1, or -2 s' K s."""
     _, robot, _, _, (q, qd, *wanted), _, (_, qrdd, s) = loop
     M, Md = tp.mass_matrix(robot)(q), tp.mass_matrix_derivative(robot)(q, qd)
     walker = tp.Walker(robot, Lambda=LAMBDA, gamma=GAMMA, Gamma_inv=0.3)
@@ -276,3 +276,22 @@ def test_rates_of_convergence(loop):
         qdd = tp.forward_dynamics(robot)(q, qd, tau)
         assert 2 * s @ M @ (qdd - qrdd) + s @ Md @ s == pytest.approx(wanted_rate, rel=1e-7)
     assert tp.laws.convergence_rate(walker) == pytest.approx(2 * GAMMA)
+
+
+def test_force_on_a_body():
+    """(54), (55): the rate of the momentum I v along a motion, by complex steps through X(t) = exp(t v0 x + t^2 v1 x / 2)."""
+    rng = np.random.default_rng(7)
+    own = form.spatial_inertia([2.5, 0.3, -0.2, 0.4, 0.5, 0.02, -0.03, 0.6, 0.01, 0.7])
+    axis, rate, acceleration = rng.uniform(-1, 1, 6), 0.7, -1.3
+    # A screw motion about a fixed axis: v = axis s'(t), X(t) = exp(s(t) axis x), with s(t) = rate t + acceleration t^2 / 2.
+    step = 1e-30j
+    s, speed = rate * step, rate + acceleration * step
+    moved = np.eye(6) + s * cross6(axis)  # to first order, which is all that a complex step sees
+    inertia = moved @ own @ primed(moved)
+    wanted = (inertia @ axis * speed).imag / abs(step)
+    v = axis * rate
+    assert close(form.spatial_force(own, v, axis * acceleration), wanted)
+    pair = form.spatial_force(own, [v, 2 * v], [axis, axis])
+    assert pair.shape == (2, 6) and close(pair[0], form.spatial_force(own, v, axis))
+    with pytest.raises(tp.TaupiError, match=r"vd has shape \(5,\), expected \(..., 6\)"):
+        form.spatial_force(own, v, np.zeros(5))

@@ -63,7 +63,7 @@ def test_motors_as_bodies():
 
 @pytest.mark.parametrize("name", ["planar2", "spatial3", "puma560"])
 def test_model_of_links_and_motors(name):
-    """(1)-(12), (A.1)-(A.13), (A.15)-(A.21), (B.1)-(B.20): B a + C v + g + K_e x + friction, term by term; B from the energy."""
+    """(2), (4)-(7), (A.1)-(A.13), (A.15)-(A.21): B a + C v + g + K_e x + friction, term by term; B from the energy."""
     data, robot = VECTORS["robots"][name], arm(name)
     n, kin_of = data["n"], lambda x: blocks.Kinematics(data, x)
     rng = np.random.default_rng(6)
@@ -87,19 +87,122 @@ def test_model_of_links_and_motors(name):
     assert error(tp.elastic.coriolis_matrix(robot)(q, qd, thetad), C) < CLOSE
     assert np.abs(tp.elastic.gravity_torque(robot)(q)[:n] - g).max() < CLOSE * max(1, np.abs(g).max())
     assert error(tp.elastic.stiffness_matrix(robot)(), spring) < CLOSE
-    # (1): links as bodies, and rotors that turn with their motors on the links that carry them.
-    energy = 0.0
-    for i in range(n):
-        v, w, R = kin.JP[i + 1] @ qd, kin.JO[i + 1] @ qd, kin.R[i + 1]
-        c, inertia = data["c"][i], blocks.tensor(data["I6"][i])
-        energy += data["m"][i] * v @ v / 2 + v @ np.cross(w, R @ c) + w @ R @ inertia @ R.T @ w / 2
-        carrier = kin.R[i] @ data["zm"][i] @ (kin.JO[i] @ qd)
-        k, rotor = data["km"][i], data["Ups"][i]
-        energy += k * thetad[i] * rotor * carrier + k**2 * rotor * thetad[i] ** 2 / 2
-    assert np.r_[qd, thetad] @ tp.elastic.mass_matrix(robot)(q) @ np.r_[qd, thetad] / 2 == pytest.approx(
-        energy, rel=1e-9
-    )
     assert error(tp.elastic_regressor(robot)(*state) @ blocks.parameters(data), total) < CLOSE  # (13)-(34)
+
+
+@pytest.fixture(params=["planar2", "spatial3", "rpr3", "puma560"])
+def moving(request):
+    """A robot, its numbers, and random q, qd, thetad."""
+    data, robot = VECTORS["robots"][request.param], arm(request.param)
+    return data, robot, np.random.default_rng(9).uniform(-1.5, 1.5, (3, data["n"]))
+
+
+def test_energies_of_links_and_motors(moving):
+    """(1), (3): T by the velocities of links and rotors, and v' B v / 2; U_g by heights, U_e by the springs, with a half."""
+    data, robot, (q, qd, thetad) = moving
+    kin, g0, theta = blocks.Kinematics(data, q), np.array(data["g0"]), q + 0.03 * thetad
+    kinetic = potential = 0.0
+    for i in range(data["n"]):
+        v, w, R, c = kin.JP[i + 1] @ qd, kin.JO[i + 1] @ qd, kin.R[i + 1], np.array(data["c"][i])
+        k, rotor, z = data["km"][i], data["Ups"][i], np.array(data["zm"][i])
+        kinetic += (
+            data["m"][i] * v @ v / 2 + v @ np.cross(w, R @ c) + w @ R @ blocks.tensor(data["I6"][i]) @ R.T @ w / 2
+        )
+        kinetic += k * thetad[i] * rotor * z @ kin.R[i].T @ kin.JO[i] @ qd + k**2 * thetad[i] ** 2 * rotor / 2
+        potential += -g0 @ (data["m"][i] * kin.p[i + 1] + R @ c) + data["K"][i] * (q[i] - theta[i]) ** 2 / 2
+    v = np.r_[qd, thetad]
+    assert tp.kinetic_energy(robot)(q, qd, thetad) == pytest.approx(kinetic, rel=1e-9)
+    assert v @ blocks.mass_matrix(data, q) @ v / 2 == pytest.approx(kinetic, rel=1e-9)
+    assert tp.potential_energy(robot)(q, theta) == pytest.approx(potential, rel=1e-9, abs=1e-9)
+
+
+def only(data, kept):
+    """The numbers of a robot with those of one kind kept: its masses, its first moments, its inertias or its rotors."""
+    kinds = ("m", "c", "I6", "Ups")
+    return data | {kind: data[kind] if kind == kept else np.zeros(np.shape(data[kind])) for kind in kinds}
+
+
+def test_parts_of_the_inertia_and_their_rates(moving):
+    """(8)-(12): B_m, B_c, B_I, B_d with B_Y, and H of each, by the formulas with one kind of parameters at a time."""
+    data, robot, (q, *_) = moving
+    n = data["n"]
+    program = tp.elastic.mass_matrix_parts(robot)
+    parts, rates = program(q), program.jacobian("q")(q)
+    kin = blocks.Kinematics(data, q)
+    for kind, part, rate in zip(("m", "c", "I6", "Ups"), parts, rates, strict=True):
+        alone = only(data, kind)
+        assert np.abs(part - blocks.mass_matrix(alone, q)).max() < CLOSE * max(1, np.abs(part).max())
+        Pi = blocks.parameters(alone)
+        for k in range(n):
+            H = np.array([blocks.rate_regressor(kin, k, e[:n], e[n:]) @ Pi for e in np.eye(2 * n)]).T
+            assert np.abs(rate[..., k] - H).max() < CLOSE * max(1, np.abs(H).max())
+
+
+def test_rate_regressors(moving):
+    """(23)-(28), (B.14)-(B.20): Y_H of every joint, column by column, H v = Y_H Pi, and Y_C from them."""
+    data, robot, (q, qd, thetad) = moving
+    n, kin, v = data["n"], blocks.Kinematics(data, q), np.r_[qd, thetad]
+    Y_H = tp.elastic.rate_regressors(robot)(q, qd, thetad)
+    wanted = np.array([blocks.rate_regressor(kin, k, qd, thetad) for k in range(n)])
+    assert np.abs(Y_H - wanted).max() < CLOSE * max(1, np.abs(wanted).max())
+    Y_C = np.einsum("k,kij->ij", qd, Y_H)
+    Y_C[:n] -= np.einsum("i,kij->kj", v, Y_H) / 2
+    parts = tp.elastic.regressor_parts(robot)(q, qd, 0 * q, q, thetad, 0 * q)
+    assert np.abs(Y_C - parts[1]).max() < CLOSE * max(1, np.abs(Y_C).max())
+    by_link = tp.elastic.rate_regressors(robot, order="link")
+    assert by_link.parameters.names[10] == f"{robot.joint_names[0]}.rotor_inertia"
+    assert error(by_link(q, qd, thetad) @ by_link.parameters.values, Y_H @ blocks.parameters(data)) < CLOSE
+
+
+def test_parts_of_gravity(moving):
+    """(31): g_m and g_c."""
+    data, robot, (q, *_) = moving
+    n, kin, g0 = data["n"], blocks.Kinematics(data, q), np.array(data["g0"])
+    g_m, g_c = np.zeros((2, 2 * n))
+    for i in range(1, n + 1):
+        g_m[:n] -= data["m"][i - 1] * g0 @ kin.JP[i]
+        g_c[:n] -= [g0 @ np.cross(kin.JO[i][:, j], kin.R[i] @ data["c"][i - 1]) for j in range(n)]
+    for ours, wanted in zip(tp.elastic.gravity_parts(robot)(q), (g_m, g_c), strict=True):
+        assert np.abs(ours - wanted).max() < 1e-9 * max(1, np.abs(wanted).max())
+
+
+def test_parts_of_the_coriolis_matrix(moving):
+    """(B.1)-(B.13): C from H of the test: half the sum, half the rows, and minus their transpose."""
+    data, robot, (q, qd, thetad) = moving
+    n, kin, v, Pi = data["n"], blocks.Kinematics(data, q), np.r_[qd, thetad], blocks.parameters(data)
+    H = [np.array([blocks.rate_regressor(kin, k, e[:n], e[n:]) @ Pi for e in np.eye(2 * n)]).T for k in range(n)]
+    first = sum(qd[k] * H[k] for k in range(n)) / 2
+    second = -np.vstack([*(v @ h for h in H), np.zeros((n, 2 * n))]) / 2
+    for ours, wanted in zip(tp.elastic.coriolis_parts(robot)(q, qd, thetad), (first, second, -second.T), strict=True):
+        assert np.abs(ours - wanted).max() < CLOSE * max(1, np.abs(wanted).max())
+    assert error(tp.elastic.coriolis_matrix(robot)(q, qd, thetad), first + second - second.T) < CLOSE
+
+
+def test_bow_tie():
+    """(*), (**): the operator entry by entry, and S a by it."""
+    rng = np.random.default_rng(10)
+    a, six = rng.uniform(-1, 1, (2, 3)), rng.uniform(-1, 1, 6)
+    assert np.array_equal(tp.closed_form.bow_tie(a[0]), blocks.bow(a[0]))
+    assert np.allclose(tp.closed_form.bow_tie(a) @ six, a @ blocks.tensor(six), atol=1e-15)
+    with pytest.raises(tp.TaupiError, match=r"a has shape \(4,\), expected \(..., 3\)"):
+        tp.closed_form.bow_tie([1.0, 2.0, 3.0, 4.0])
+
+
+def test_parts_with_a_rigid_joint_add_up():
+    """B and C in parts of an arm one of whose joints is rigid; and a robot without elastic joints is refused."""
+    robot = arm("spatial3")
+    half = robot.with_transmissions(stiffness=[900.0, None, 700.0])
+    assert len(half.elastic_joints) == 2
+    q, qd, thetad = np.random.default_rng(11).uniform(-1, 1, (3, 3))
+    assert error(sum(tp.elastic.mass_matrix_parts(half)(q)), tp.elastic.mass_matrix(half)(q)) < CLOSE
+    state = (q, qd, thetad[:2])
+    assert error(sum(tp.elastic.coriolis_parts(half)(*state)), tp.elastic.coriolis_matrix(half)(*state)) < CLOSE
+    assert tp.elastic.rate_regressors(half)(*state).shape[:2] == (3, 5)
+    for builder in (tp.elastic.mass_matrix_parts, tp.elastic.coriolis_parts, tp.elastic.gravity_parts):
+        with pytest.raises(tp.TaupiError, match="has no elastic joint"):
+            builder(tp.load("elbow2r"))
+    with pytest.raises(tp.TaupiError, match="has no elastic joint"):
+        tp.elastic.rate_regressors(tp.load("elbow2r"))
 
 
 def test_least_squares_of_stacked_rows():

@@ -10,7 +10,7 @@ import sympy
 import taupi as tp
 from taupi.analysis.bound_results import Bound, Growth
 from taupi.analysis.bounding.norms import ROUNDING, ColumnSum, slack, upper_bound
-from taupi.analysis.bounding.taylor_expansion import FLAT, Expansion
+from taupi.analysis.bounding.taylor_expansion import FLAT, TaylorExpansion
 from taupi.analysis.symbolic_bounds import _Formulas
 
 
@@ -32,7 +32,7 @@ def test_a_growing_bound_is_never_below_its_exact_sum():
 def test_second_derivatives_are_used_up_to_seven_variables(variables, order):
     """Half the box leaves a quarter of the remainder where they are, and half of the range where they are not."""
     assert FLAT == 7
-    function = Expansion(lambda x: cs.sum1(cs.sin(x)), variables, (1,))
+    function = TaylorExpansion(lambda x: cs.sum1(cs.sin(x)), variables, (1,))
     assert function.flat == (variables > FLAT)
     centre = np.full((1, variables), 0.4)
     wide, narrow = (function.local(centre - w, centre + w) for w in (1e-2, 5e-3))
@@ -99,3 +99,19 @@ def test_the_bound_of_velocity_forces_counts_every_pair_of_velocities():
     c = tp.coriolis_matrix(bound_arm)(q, qd)
     forces = np.abs(np.einsum("kij,kj->ki", c, qd)).sum(axis=1)
     assert (forces <= bound * np.abs(qd).sum(axis=1) ** 2 * (1 + 1e-9)).all()
+
+
+def test_a_value_at_a_point_is_known_to_its_last_digit():
+    """x^2 in doubles is off by half a unit in the last place at most, and the enclosure by no more than one."""
+    x = 0.1
+    (middle,), (radius,) = (v.ravel() for v in TaylorExpansion(lambda z: z * z, 1, (1,)).enclosed(np.array([[x]])))
+    exact = Fraction(x) ** 2
+    assert abs(Fraction(float(middle)) - exact) <= Fraction(float(radius)) <= Fraction(float(np.spacing(x * x)))
+
+
+def test_a_positive_mass_matrix_violates_nothing_and_a_negative_one_by_its_eigenvalue():
+    pendulum = tp.Robot.from_dh([{}])
+    inertia = [name.endswith(".Izz") for name in pendulum.parameters.names]
+    for value, violation in ((0.3, 0.0), (-0.3, 0.3)):
+        check = tp.properties(pendulum.with_parameters(np.where(inertia, value, 0.0)), samples=5)["positive"]
+        assert (check.residual, check.tolerance, check.holds) == (violation, 0.0, value > 0)

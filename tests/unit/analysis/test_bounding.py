@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from support import random_robot
 
 import taupi as tp
-from taupi.analysis.bounding.branch_and_bound import Maximisation, enclose
-from taupi.analysis.bounding.local_ascent import ascend
+from taupi.analysis.bounding.branch_and_bound import Maximisation, ascend, enclose
 from taupi.analysis.bounding.norms import (
     ColumnSum,
     LargestEntry,
@@ -19,16 +18,22 @@ from taupi.analysis.bounding.norms import (
     SpectralNorm,
     TopEigenvalue,
     VectorNorm,
-    Weighted,
+    WeightedNorm,
 )
-from taupi.analysis.bounding.robot_functions import gravity_function, mass_function, pairs, velocity_function
-from taupi.analysis.bounding.taylor_expansion import Contracted, Expansion
-from taupi.analysis.bounding.trigonometric_polynomial import TrigonometricPolynomial, trigonometric
-from taupi.analysis.bounding.velocity_directions import directions
+from taupi.analysis.bounding.robot_functions import (
+    TrigonometricPolynomial,
+    directions,
+    gravity_function,
+    mass_function,
+    pairs,
+    trigonometric,
+    velocity_function,
+)
+from taupi.analysis.bounding.taylor_expansion import Contracted, TaylorExpansion
 
 VECTORS = [VectorNorm(1), VectorNorm(2), VectorNorm(np.inf)]
 SYMMETRIC = [TopEigenvalue(1), TopEigenvalue(-1), SpectralNorm()]
-MATRICES = [ColumnSum(), LargestEntry(), SingularValue(), Weighted(ColumnSum(), (1.0, 0.5, 2.0), True)]
+MATRICES = [ColumnSum(), LargestEntry(), SingularValue(), WeightedNorm(ColumnSum(), (1.0, 0.5, 2.0), True)]
 EVERY = [*VECTORS, *SYMMETRIC, *MATRICES]
 
 
@@ -119,7 +124,7 @@ def bumpy(x):
 
 @pytest.mark.parametrize("half", [1.0, 0.1, 1e-3])
 def test_expansion_covers_the_function(half):
-    e = Expansion(bumpy, 3, (3,))
+    e = TaylorExpansion(bumpy, 3, (3,))
     check_local(e, np.random.default_rng(0).uniform(-1, 1, (5, 3)), half)
 
 
@@ -143,7 +148,7 @@ def check_local(function, centres, half, fixed=()):
 
 
 def test_remainder_is_of_second_order():
-    e = Expansion(bumpy, 3, (3,))
+    e = TaylorExpansion(bumpy, 3, (3,))
     centres = np.random.default_rng(0).uniform(-1, 1, (5, 3))
     rests = [check_local(e, centres, half).rest.max() for half in (1e-1, 1e-3)]
     assert 5e3 < rests[0] / rests[1] < 3e4
@@ -167,7 +172,7 @@ def test_waves_are_the_term(make, half):
 
 
 def test_waves_of_known_frequencies():
-    e = Expansion(lambda x: cs.vertcat(3 + 2 * cs.cos(x[0] - x[1]), cs.sin(2 * x[1])), 2, (2,))
+    e = TaylorExpansion(lambda x: cs.vertcat(3 + 2 * cs.cos(x[0] - x[1]), cs.sin(2 * x[1])), 2, (2,))
     w = trigonometric(e, (2, 2))
     assert sorted(map(tuple, w.frequencies)) == [(0, 2), (1, -1)]
     assert np.allclose(w.mean, [3, 0])
@@ -249,7 +254,7 @@ def test_ascent_reaches_the_top_inside_and_at_the_edge():
 @pytest.mark.parametrize("tolerance", [1e-3, 1e-9])
 def test_enclosure_of_a_known_maximum(tolerance):
     """max |(sin x, cos x y)|^2 by hand: the 1-norm |sin x| + |y cos x|, y <= 2, is sqrt(5)."""
-    e = Expansion(lambda x: cs.vertcat(cs.sin(x[0]), x[1] * cs.cos(x[0])), 2, (2,))
+    e = TaylorExpansion(lambda x: cs.vertcat(cs.sin(x[0]), x[1] * cs.cos(x[0])), 2, (2,))
     problem = Maximisation(e, VectorNorm(1), np.array([[-3.0, -1.0]]), np.array([[3.0, 2.0]]))
     enclosure = enclose(problem, tolerance, 20_000)
     assert enclosure.lower <= math.sqrt(5) <= enclosure.upper
@@ -262,6 +267,6 @@ def test_enclosure_of_a_known_maximum(tolerance):
 @pytest.mark.parametrize("budget", range(1, 12))
 def test_no_more_boxes_than_allowed(budget):
     """A box is cut into two, so the last cut may go one beyond the budget."""
-    e = Expansion(lambda x: cs.vertcat(cs.sin(x[0]), x[1] * cs.cos(x[0])), 2, (2,))
+    e = TaylorExpansion(lambda x: cs.vertcat(cs.sin(x[0]), x[1] * cs.cos(x[0])), 2, (2,))
     problem = Maximisation(e, VectorNorm(1), np.array([[-3.0, -1.0]]), np.array([[3.0, 2.0]]))
     assert budget <= enclose(problem, 1e-12, budget, samples=10).boxes <= budget + 1

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import taupi as tp
-from taupi.bridges.alignment import Arrangement, central, link_frames, moved_body, tensor, vector_of
+from taupi.bridges.alignment import ArmAtZero, central, link_frames, moved_body, tensor, vector_of
 
 ARMS = {
     "spatial": tp.Robot.from_dh(
@@ -25,7 +25,7 @@ def test_a_world_that_is_moved_is_found(name, seed, recwarn):
     world = np.eye(4)
     world[:3, :3], world[:3, 3] = Rotation.random(random_state=seed).as_matrix(), rng.uniform(-1, 1, 3)
     back = np.linalg.inv(world)
-    theirs = Arrangement.of(arm).moved(back)
+    theirs = ArmAtZero.of(arm).moved(back)
     frames = link_frames(arm, theirs, back[:3, :3] @ vector_of(arm.gravity, arm), "theirs")
     for frame in frames.values():
         # Along axes that are all parallel a shift is not seen, nor does it matter.

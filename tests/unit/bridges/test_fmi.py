@@ -121,6 +121,95 @@ def test_a_base_that_moves_freely(tmp_path):
     )  # ours divides quaternions by their length
 
 
+# Robots with their drives -------------------------------------------------------------------------------------------------
+
+DRIVES = {
+    "pd": dict(kp=900, kd=40),
+    "pd on the error, limited": dict(kp=900, kd=40, kd_acts_on="error", torque_limit=60),
+    "pd on a host": dict(law="pd_host", kp=400, kd=20, rate_hz=400),
+    "servo": dict(law="duty", kp=20, kt=2.0, resistance=0.5, volts=12),
+}
+# Torques of some 300 N m, whose last digits a step of 1 ms amplifies by gains of 900 N m/rad.
+SAME_TORQUE = 1e-9
+
+
+def commanded(arm, drive, time):
+    """Return a log of commands, motors off in between, and where it starts: at rest, unless a velocity is commanded."""
+    phase, size = 7 * time[:, None], np.array([0.5, 0.4])
+    q, qd = size * np.sin(phase), 7 * size * np.cos(phase)
+    on = np.ones(q.shape)
+    on[90:120] = 0
+    log = tp.Log(time, q, qd=qd, qdes=q, qd_des=qd, enabled=on, names=arm.joint_names, drive=drive)
+    return log, (q[0], qd[0] if drive.kd_acts_on == "error" else np.zeros(2))
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.0125])
+@pytest.mark.parametrize("drive", DRIVES)
+def test_a_driven_robot_moves_as_ours_does(arm, drive, delay, tmp_path):
+    plant = tp.laws.DrivenPlant(arm, tp.Drive(**DRIVES[drive]), {"coulomb": 1.5, "delay": delay})
+    t = np.arange(STEPS + 1) / 200
+    log, start = commanded(arm, plant.drive, t)
+    run = tp.simulate(plant, reference=log, initial=start)
+    names = arm.joint_names
+    sent = {"q_des": log.qdes, "tau_ff": 0 * log.qdes, "enabled": log.enabled}
+    sent |= {"qd_des": log.qd_des} if plant.drive.kd_acts_on == "error" else {}
+    sent |= {"volts": np.full((len(t), 2), 12.0)} if plant.drive.law == "duty" else {}
+    table = signals(t, **{k: (names, v) for k, v in sent.items()})
+    for fmi in ("3.0", "2.0"):
+        result = fmpy.simulate_fmu(unit(tmp_path, plant, fmi), stop_time=t[-1], output_interval=1 / 200, input=table)
+        assert np.abs(columns(result, "q", names)[1:] - run.q[1:]).max() < SAME
+        assert np.abs(columns(result, "tau", names)[1:] - run.tau[:-1]).max() < SAME_TORQUE
+        assert np.ptp(run.q[:, 1]) > 0.05 and not result["status"].any()
+
+
+def test_a_driven_robot_holds_where_a_sample_is_impossible(arm, tmp_path):
+    plant = tp.laws.DrivenPlant(arm, tp.Drive(kp=900, kd=40), {"delay": 0.004})
+    path = unit(tmp_path, plant)
+    description = fmpy.read_model_description(path)
+    of = {v.name: v.valueReference for v in description.modelVariables}
+    instance = fmpy.instantiate_fmu(fmpy.extract(path, tmp_path / "x"), description, "CoSimulation")
+    instance.enterInitializationMode()
+    instance.exitInitializationMode()
+    seen = []
+    for k, wanted in enumerate([0.1, float("nan"), 0.3, 0.3]):
+        instance.setFloat64([of["q_des.elbow"]], [wanted])
+        instance.doStep(currentCommunicationPoint=0.01 * k, communicationStepSize=0.01)
+        seen.append(instance.getFloat64([of["q.elbow"], of["status"]]))
+    instance.terminate()
+    instance.freeInstance()
+    assert [status for _, status in seen] == [0, 2, 0, 0]
+    assert seen[1][0] == seen[0][0] and np.isfinite(seen).all() and seen[3][0] > seen[1][0]
+
+
+def test_a_driven_robot_refuses_more_steps_than_c_counts_and_follows_commands_that_are_close(arm, tmp_path):
+    """A gap of 2^31 steps or more once passed without any; and commands 10 us apart filled what is remembered for good."""
+    plant = tp.laws.DrivenPlant(arm, tp.Drive(kp=900, kd=40), {"delay": 0.004})
+    for step, apart, count, status in ((1e-7, 900.0, 1, 3), (1e-3, 2e-5, 400, 0)):
+        path = emit_fmu(plant, tmp_path / f"{count}.fmu", "3.0", step=step)
+        description = fmpy.read_model_description(path)
+        of = {v.name: v.valueReference for v in description.modelVariables}
+        instance = fmpy.instantiate_fmu(fmpy.extract(path, tmp_path / str(count)), description, "CoSimulation")
+        instance.enterInitializationMode()
+        instance.exitInitializationMode()
+        for k in range(count):
+            instance.setFloat64([of["q_des.elbow"]], [0.1 * np.sin(k)])
+            instance.doStep(currentCommunicationPoint=apart * k, communicationStepSize=apart)
+        assert instance.getFloat64([of["status"]]) == [status]
+        instance.terminate()
+        instance.freeInstance()
+
+
+def test_what_a_driven_robot_in_a_unit_cannot_know(arm, tmp_path):
+    for drive, values, argument in (
+        (tp.Drive(kp=9, kd=1), {"delay": -0.004}, "delay"),
+        (tp.Drive(kp=9, kd=1, hold="linear"), {}, "drive.hold"),
+    ):
+        with pytest.raises(TaupiError) as refused:
+            emit_fmu(tp.laws.DrivenPlant(arm, drive, values), tmp_path / "a.fmu")
+        assert refused.value.argument == argument
+    assert not list(tmp_path.iterdir())
+
+
 # Controllers and observers ----------------------------------------------------------------------------------------------
 
 
@@ -163,6 +252,33 @@ def test_a_controllers_torque_follows_its_inputs_at_once(arm, tmp_path):
     assert instance.getFloat64([references[f"q.{j}"] for j in arm.joint_names]) == q
     with pytest.raises(fmpy.fmi1.FMICallException):
         instance.setFloat64([references["tau.shoulder"]], [1.0])
+    instance.terminate()
+    instance.freeInstance()
+
+
+def test_a_unit_refuses_what_cannot_be_a_sample(arm, tmp_path):
+    law = tp.SlotineLi(arm)
+    path = unit(tmp_path, law)
+    assert "is refused if it is not finite" in fmpy.read_model_description(path).description
+    description = fmpy.read_model_description(path)
+    references = {v.name: v.valueReference for v in description.modelVariables}
+    instance = fmpy.instantiate_fmu(fmpy.extract(path, tmp_path / "x"), description, "CoSimulation")
+    instance.enterInitializationMode(startTime=0.0)
+    instance.exitInitializationMode()
+    of_q, of_tau = ([references[f"{kind}.{j}"] for j in arm.joint_names] for kind in ("q", "tau"))
+    of_pi = [references[f"pi_hat.{name}"] for name in law.parameters.names]
+    start = list(instance.getFloat64(of_pi))
+    for k, bad in enumerate((np.nan, np.inf, 1e9)):
+        instance.setFloat64(of_q, [0.3, bad])
+        instance.doStep(currentCommunicationPoint=2e-3 * k, communicationStepSize=1e-3)
+        assert list(instance.getFloat64(of_tau)) == [0.0, 0.0]
+        assert instance.getFloat64([references["status"]])[0] == 2 and list(instance.getFloat64(of_pi)) == start
+        instance.setFloat64(of_q, [0.3, 0.4])
+        tau = instance.getFloat64(of_tau)
+        assert np.allclose(tau, law.torque([0.3, 0.4], *np.zeros((4, 2))), rtol=0, atol=SAME)
+        assert instance.getFloat64([references["status"]])[0] == 0
+        instance.doStep(currentCommunicationPoint=2e-3 * k + 1e-3, communicationStepSize=1e-3)
+        instance.setFloat64(of_pi, start)
     instance.terminate()
     instance.freeInstance()
 
@@ -228,7 +344,7 @@ def test_other_laws_with_what_they_remember(arm, name, tmp_path):
     law = LAWS[name](arm)
     path = unit(tmp_path, law)
     result = fmpy.simulate_fmu(path, fmi_type="CoSimulation", stop_time=0.003, output_interval=0.001)
-    state, still = law.init(getattr(law, "real", lambda _: None)(None)), np.zeros((5, 2))
+    state, still = law.first_state(), np.zeros((5, 2))
     for _ in range(3):
         _, state = law.step(state, *still, 0.001)
     tau = law.torque(*still, parameters=state.vector)
@@ -274,7 +390,13 @@ def test_equal_units_are_equal_files_and_the_token_belongs_to_them(arm, tmp_path
 
 @pytest.mark.parametrize("fmi", ["3.0", "2.0"])
 def test_the_c_inside_compiles_without_a_warning(arm, fmi, tmp_path):
-    for subject in (tp.RigidPlant(arm), tp.SlotineLi(arm, Lambda=1.0, K=1.0, Gamma_inv=1.0), tp.momentum_observer(arm)):
+    driven = tp.laws.DrivenPlant(arm, tp.Drive(kp=9, kd=1))
+    for subject in (
+        driven,
+        tp.RigidPlant(arm),
+        tp.SlotineLi(arm, Lambda=1.0, K=1.0, Gamma_inv=1.0),
+        tp.momentum_observer(arm),
+    ):
         path = emit_fmu(subject, tmp_path / "u.fmu", fmi, binary=False, force=True)
         folder = tmp_path / "c"
         shutil.rmtree(folder, ignore_errors=True)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
+from taupi.bridges.identified import identified
 from taupi.errors import TaupiError, TaupiWarning
 
 mujoco = pytest.importorskip("mujoco")
@@ -410,3 +411,19 @@ def test_files_beside_the_model_are_a_warning(tmp_path):
     (tmp_path / "other").mkdir()
     with pytest.warns(TaupiWarning, match=r"names files beside itself"):
         tp.write_mjcf(tp.load(tmp_path / "arm.xml"), tmp_path / "other" / "arm.xml")
+
+
+def test_what_stands_in_for_lost_friction_is_no_negative_friction(tmp_path):
+    """Friction that grows with speed faster than linearly: the line nearest to it starts below zero, its stand-in does not."""
+    arm = tp.load("elbow2r").with_friction(viscous=2.0, coulomb=[1.0, 1.0], stribeck=[-0.999, 0.5])
+    t, w = np.arange(2000)[:, None] / 200, np.array([2.1, 3.3])
+    q, qd, qdd = 0.05 * np.sin(w * t), 0.05 * w * np.cos(w * t), -0.05 * w * w * np.sin(w * t)
+    terms = ("viscous", "coulomb", "stribeck")
+    log = tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm, terms=terms)(q, qd, qdd), names=arm.joint_names)
+    fit = tp.identify(arm, log, "wls", terms, cutoff_hz=20)
+    values = identified(fit, anyway=True).joints
+    first, second = (values[name].dry_friction for name in arm.joint_names)
+    assert first == 0.0 and second > 0.5
+    tp.write_mjcf(fit, tmp_path / "arm.xml", anyway=True)
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "arm.xml"))
+    assert model.dof_frictionloss == pytest.approx([0.0, second])

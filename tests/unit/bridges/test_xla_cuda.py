@@ -21,7 +21,7 @@ STRUCTURES = {
         {"error_create": "XLA_FFI_Error_Create", "stream_get": "XLA_FFI_Stream_Get", "version": "api_version"},
     ),
     "XLA_FFI_CallFrame": (
-        xla._Frame,
+        xla._CallFrame,
         {k: k for k in ("api", "stage")}
         | {"context": "ctx", "arguments": "args", "results": "rets", "extension": "extension_start"},
     ),
@@ -64,7 +64,7 @@ class Host:
 
         entries = xla._Entry(error_create), xla._Entry(stream_get)
         self.api = xla._Api(error_create=entries[0], stream_get=entries[1])
-        self.frame = xla._Frame(api=ctypes.pointer(self.api), stage=stage)
+        self.frame = xla._CallFrame(api=ctypes.pointer(self.api), stage=stage)
         self.frame.arguments, self.frame.results = self.values(inputs), self.values(outputs)
         self.kept += [entries]
 

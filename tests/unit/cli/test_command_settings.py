@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from taupi.checks import not_negative, one_of, one_or_each, or_none, positive
 from taupi.cli.command import Command
-from taupi.cli.field_forms import FORMS, Form
-from taupi.cli.settings import Defaults, OptionGroup, Without, with_options
+from taupi.cli.settings import FORMS, Changes, Defaults, Form, OptionGroup, Without, with_options
 from taupi.errors import TaupiError
+from taupi.excitation.settings import Margins
 from taupi.identification.rows.preparation import Preparation
-from taupi.settings import Changes, Settings
+from taupi.settings import Settings
 from taupi.signals.filtering.smoothing import Gaps, Smoothing
 from taupi.signals.reading import Reading, Streaming
 from taupi.simulation.sensors import Sensors
@@ -172,7 +172,7 @@ def test_a_group_has_options_and_subjects():
 
 
 def test_a_form_is_that_of_a_field_and_of_the_class_that_declares_it():
-    declared = {kind.__name__: kind for kind in (Reading, Streaming, Gaps, Smoothing, Preparation, Sensors)}
+    declared = {kind.__name__: kind for kind in (Margins, Reading, Streaming, Gaps, Smoothing, Preparation, Sensors)}
     assert FORMS.keys() == declared.keys()
     for name, forms in FORMS.items():
         kind = declared[name]
@@ -245,3 +245,27 @@ def test_another_default_is_that_of_the_option():
         return cook
 
     assert ran(serve)[1] == [Kitchen(spoons=2)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "flags"),
+    [
+        (Reading, "begin", ("--from", "--begin")),
+        (Reading, "end", ("--to", "--end")),
+        (Gaps, "long_gaps", ("--gaps", "--long-gaps")),
+        (Smoothing, "cutoff_hz", ("--cutoff", "--cutoff-hz")),
+    ],
+)
+def test_a_field_with_a_shorter_flag_has_its_own_name_too(kind, field, flags):
+    value = "longest" if field == "long_gaps" else "2.5"
+
+    def recorded(calls):
+        def read(*, settings) -> None:
+            calls.append(getattr(settings, field))
+
+        read.__annotations__["settings"] = kind
+        return read
+
+    results = [ran(recorded, flag, value)[1] for flag in flags]
+    assert results == [[value if field == "long_gaps" else 2.5]] * 2
+    assert flags[1] == "--" + field.replace("_", "-")

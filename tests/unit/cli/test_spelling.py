@@ -6,10 +6,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from taupi.cli.command import Command
+from taupi.cli.command import TRACEBACK, Command, spelling_in
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.spelling import spelling_in
-from taupi.errors import Argument, InPython, NotIdentifiedError, TaupiError, TaupiWarning
+from taupi.errors import Argument, InPython, Message, NotIdentifiedError, TaupiError, TaupiWarning
 
 
 def said(action):
@@ -60,7 +59,10 @@ def refusing(error):
     ],
 )
 def test_arguments_are_flags(part, text):
-    assert said(refusing(TaupiError("Wrong.", remedy=("Use ", part, ".")))) == (3, f"taupi: Wrong. Use {text}.")
+    assert said(refusing(TaupiError("Wrong.", remedy=Message("Use {part}.", part=part)))) == (
+        3,
+        f"taupi: Wrong. Use {text}.",
+    )
 
 
 def test_what_is_not_identified_ends_with_4():
@@ -71,15 +73,33 @@ def test_warnings_are_spelled_alike_and_the_filters_put_back():
     before = warnings.showwarning
 
     def action():
-        warnings.warn(TaupiWarning("Doubtful:", remedy=("try ", Argument("force", True))), stacklevel=1)
+        warnings.warn(TaupiWarning("Doubtful:", remedy=Message("try {force=True}")), stacklevel=1)
         warnings.warn("Plain.", TaupiWarning, stacklevel=1)
 
     assert said(action) == (0, "warning: Doubtful: try --force\nwarning: Plain.")
     assert warnings.showwarning is before
 
 
-def test_a_bug_is_no_sentence():
-    assert said(refusing(KeyError("us"))) == (ExitCode.BUG, "")
+@pytest.mark.parametrize(
+    "error", [KeyError("us"), RuntimeError("slice.cpp:80: Assertion failed:\nSlice out of bounds")]
+)
+def test_an_error_of_a_library_is_a_sentence_that_asks_for_a_report(error, monkeypatch):
+    monkeypatch.delenv(TRACEBACK, raising=False)
+    code, text = said(refusing(error))
+    assert code == ExitCode.BUG and text.count("\n") == 0
+    assert type(error).__name__ in text and "report" in text and "Traceback" not in text
+    monkeypatch.setenv(TRACEBACK, "1")
+    assert "Traceback" in said(refusing(error))[1]
+
+
+def test_a_file_that_cannot_be_written_is_no_bug():
+    error = PermissionError(13, "Permission denied", "out/fit.json")
+    assert said(refusing(error)) == (ExitCode.BAD_INPUT, "taupi: out/fit.json: Permission denied.")
+
+
+def test_wrong_usage_keeps_its_status():
+    assert said(refusing(typer.BadParameter("no")))[0] == ExitCode.USAGE
+    assert said(refusing(typer.Exit(5)))[0] == 5
 
 
 def test_a_file_to_write_is_the_option_that_names_it():

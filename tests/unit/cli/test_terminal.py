@@ -1,5 +1,6 @@
 """Commands on a terminal: sentences and tables that fit 80 columns, the time of long work, and what to type next."""
 
+import errno
 import io
 import os
 import select
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 from command_line import taupi
 
+from taupi.cli.command import STEPS, ending, next_step
 from taupi.cli.commands import COMMANDS
 from taupi.cli.main import command_of
-from taupi.cli.next_steps import STEPS, next_step
-from taupi.cli.terminal import Terminal, Waiting, fitted
+from taupi.cli.terminal import fitted, on_a_terminal
+from taupi.progress import progress
 from taupi.tables import table
 
 WIDE = [
@@ -67,9 +69,11 @@ def test_next_steps_are_of_commands_that_exist_and_name_their_parameters():
             "identify panda a.csv -o out --rate-hz 100.0 --lock j1 --lock 'j 2' --no-snap",
         ),
         (
-            "explicit planar3r --what operational-force --task planar --terms viscous --format latex -o f.tex",
+            "explicit planar3r operational-force --task planar --terms viscous --format latex -o f.tex",
             "emit planar3r operational-force --language c -o source --terms viscous --task planar",
         ),
+        ("explicit planar3r --what mass-matrix", "emit planar3r mass-matrix --language c -o source"),
+        ("explicit planar3r", "emit planar3r regressor --language c -o source"),
         ("bounds elbow2r --seed 3 --tip forearm", "control elbow2r -o control --tip forearm"),
         ("contacts out a.csv --thresholds t.json", "emit out observer -o observer --thresholds t.json"),
         ("contacts out a.csv --thresholds t.json -o n.json", "emit out observer --thresholds n.json -o observer"),
@@ -130,19 +134,52 @@ def test_on_a_terminal_of_80_columns(tmp_path):
     os.close(ours)
     assert process.wait(timeout=30) == 0
     lines = [line.split("\x1b[K")[-1] for line in seen.decode().replace("\r\n", "\n").split("\n")]
-    assert max(map(len, lines)) <= 80 and lines[-2] == "next: taupi excite puma560 --duration 10 -o motion"
+    assert max(map(len, lines)) <= 80
+    # On a busy machine, the line of progress is erased below it.
+    assert [line for line in lines if line][-1] == "next: taupi excite puma560 --duration 10 -o motion"
 
 
-def test_nothing_that_is_printed_steers_the_terminal():
-    """Names come from files; bars on standard error place themselves."""
-    waiting = Waiting(io.StringIO(), None)
-    out, err = io.StringIO(), io.StringIO()
-    name = "\x1b]0;title\x07 \x9b2J \u202eelbow"
-    Terminal(out, waiting).write(f"{name}\nnext\tline\n")
-    assert out.getvalue() == "\\x1b]0;title\\x07 \\x9b2J \\u202eelbow\nnext\tline\n"
-    Terminal(err, waiting, bars=True).write("\r\x1b[Kbar")
-    assert err.getvalue() == "\r\x1b[Kbar"
-    waiting.end()
+NAME = "\x1b]0;title\x07 \x9b2J \u202eelbow"
+SHOWN = "\\x1b]0;title\\x07 \\x9b2J \\u202eelbow"
+
+
+class OnATerminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("out", "err"), [(a, b) for a in (io.StringIO, OnATerminal) for b in (io.StringIO, OnATerminal)]
+)
+def test_nothing_that_is_printed_steers_the_terminal(monkeypatch, out, err):
+    """Names come from files; each stream is filtered, wherever the other one goes."""
+    streams = {"stdout": out(), "stderr": err()}
+    for name, stream in streams.items():
+        monkeypatch.setattr(sys, name, stream)
+    with on_a_terminal("taupi"):
+        for stream in (sys.stdout, sys.stderr):
+            print(f"{NAME}\nnext\tline", file=stream)
+        with progress("reading", 2) as step:
+            for stream in (sys.stdout, sys.stderr):
+                print(NAME, "[b]", file=stream)
+            step(f"{NAME}[/b].csv")
+            print(NAME, file=sys.stderr)
+    both = "".join(stream.getvalue() for stream in streams.values())  # on one terminal, lines go above the bar
+    assert both.count(SHOWN) >= 5
+    for stream in streams.values():
+        assert f"{SHOWN}\nnext\tline\n" in stream.getvalue()
+        assert not {"\x07", "\x9b", "\u202e"} & set(stream.getvalue()) and "\x1b]0" not in stream.getvalue()
+    assert ("\x1b" in streams["stderr"].getvalue()) is (err is OnATerminal)  # the bar, which places itself
+    assert "\x1b" not in streams["stdout"].getvalue()
+
+
+def test_names_of_a_file_reach_no_stream_of_a_command(tmp_path):
+    columns = [*(f"q_{NAME}{k}" for k in range(2)), *(f"tau_{NAME}{k}" for k in range(2))]
+    rows = "".join(f"{k / 100},{k},{k},{k},{k}\n" for k in range(50))
+    (tmp_path / "a.csv").write_text(f"t,{','.join(columns)}\n{rows}", encoding="utf-8")
+    for words in (("log", "a.csv"), ("log", "a.csv", "--robot", "puma560"), ("log", f"{NAME}.csv"), (NAME,)):
+        done = taupi(*words, cwd=tmp_path)
+        assert not {"\x1b", "\x9b", "\x07", "\u202e"} & set(done.stdout + done.stderr), words
 
 
 def test_tables_have_a_line_for_each_row():
@@ -150,11 +187,28 @@ def test_tables_have_a_line_for_each_row():
     assert lines == ["joint        unit", "-----------  ----", "a\\nb\\x1b[2J  rad", "\\u2028c      m"]
 
 
-def test_too_little_memory_is_a_sentence(monkeypatch):
-    def load(*_):
-        raise MemoryError("Unable to allocate 7 TiB")
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError("Unable to allocate 7 TiB"),
+        ImportError("_arpacklib.so: failed to map segment from shared object"),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+    ],
+)
+def test_too_little_memory_is_a_sentence(monkeypatch, error):
+    """Libraries that are loaded late, and threads, say it in words of their own."""
 
-    monkeypatch.setattr("taupi.cli.description.Description.load", load)
+    def load(*_):
+        raise error
+
+    monkeypatch.setattr("taupi.cli.options.Description.load", load)
     done = taupi("info", "puma560")
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr.startswith("taupi: Not enough memory: Unable to allocate 7 TiB. Ask for less")
+    assert done.stderr.startswith(f"taupi: Not enough memory: {error}. Ask for less")
+
+
+def test_a_disk_from_which_nothing_may_run_is_no_lack_of_memory():
+    words = "lib.so: failed to map segment from shared object"
+    sentences = [ending(ImportError(error))[1] for error in (f"{words}: Operation not permitted", words)]
+    assert ["Not enough memory" in sentence for sentence in sentences] == [False, True]

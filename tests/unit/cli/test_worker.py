@@ -10,7 +10,7 @@ from taupi.cli.commands import worker as worker_command
 pytest.importorskip("distributed", reason="the extra `cluster` is not installed", exc_type=ImportError)
 
 
-class Started(Exception):  # noqa: N818 - not an error
+class Started(BaseException):  # no error: the process is replaced
     """Dask would run now."""
 
 

@@ -8,7 +8,7 @@ from support import error
 import taupi as tp
 from taupi.control.lyapunov import plant_parameters
 from taupi.model.body import smallest_eigenvalue
-from taupi.papers.kubozono.walker_mistakes import BorrowedWalker, ForgetfulWalker
+from taupi.papers.kubozono.laws import BorrowedWalker, ForgetfulWalker
 
 ARM = tp.load("zollo2r").with_gravity((0, -9.81, 0))
 TRUE = ARM.parameters.values

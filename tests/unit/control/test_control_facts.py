@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.control.gains import default_adaptation, typical
+from taupi.control.gains import default_adaptation, inverse_mass, typical
 from taupi.control.laws.elastic_pd_gravity import default_gains
+from taupi.control.laws.natural_adaptation import dual, log_divergence, pseudo
 from taupi.control.lyapunov import LyapunovRecord, _reasons, plant_parameters
-from taupi.control.pseudo_inertia import dual, log_divergence, pseudo
 from taupi.model.body import pseudo_inertia, smallest_eigenvalue
 
 ARM = tp.load("elbow2r")
@@ -180,3 +180,16 @@ def test_bodies_are_made_real_by_a_share_of_their_largest_entry():
         body = law.real(size * flat, margin=1e-2)[:10]
         entries = np.abs(pseudo_inertia((size * flat)[:10].tolist()))
         assert smallest_eigenvalue(body.tolist()) == pytest.approx(1e-2 * np.max(entries), rel=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_the_inverse_of_a_mass_matrix_is_that_of_linear_algebra_however_light_the_arm_is(scale):
+    arm, q = ARM.with_parameters(scale * ARM.parameters.values), np.array([[0.3, 0.8], [-1.0, 2.0]])
+    inverse = np.linalg.inv(tp.mass_matrix(arm)(q))
+    np.testing.assert_allclose(inverse_mass(arm, False, q), inverse, rtol=1e-6, atol=1e-6 * np.abs(inverse).max())
+
+
+def test_what_a_step_of_a_composite_law_can_take():
+    """Its adaptation gain is where the gain in its memory starts, so that a step has no say in it."""
+    assert set(tp.laws.CompositeAdaptation(ARM).adjustable()) == {"Lambda", "K"}
+    assert set(tp.SlotineLi(ARM).adjustable()) == {"Lambda", "K", "Gamma_inv"}

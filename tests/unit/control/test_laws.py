@@ -8,6 +8,7 @@ from support import error, random_robot, random_states
 
 import taupi as tp
 from taupi.control.gains import typical
+from taupi.settings import described_fields
 
 ARM = tp.load("elbow2r")
 REST = np.zeros(2)
@@ -26,6 +27,22 @@ LAW = pytest.mark.parametrize("name", MAKERS)
 def real(law, estimate):
     """The robot of these tests is flat, which the law about bodies does not take."""
     return law.real(estimate) if isinstance(law, tp.laws.NaturalAdaptation) else estimate
+
+
+@LAW
+def test_a_law_starts_from_a_share_of_the_robot_and_may_be_held(name):
+    law = MAKERS[name]()
+    start = law.initial_estimate(0.5)
+    assert error(start, real(law, 0.5 * law.parameters.values)) < 1e-12
+    law.init(start)  # of real bodies, where the law needs them
+    held = law.without_learning()
+    if name in ("slotine_li", "niemeyer_slotine", "walker"):
+        state = random_states(ARM, 5, 5)
+        assert np.any(law.adaptation(*state, parameters=start)) and not np.any(
+            held.adaptation(*state, parameters=start)
+        )
+    else:
+        assert held is None
 
 
 @LAW
@@ -223,6 +240,12 @@ def test_dead_zone_sigma_and_projection():
     assert error(boxed.adaptation(*state, parameters=estimate), np.maximum(rate, 0)) < 1e-12
     _, after = boxed.step(boxed.init(estimate), *state, dt=10.0)
     assert error(after.parameters, np.where(rate > 0, estimate + 1e-3, estimate)) < 1e-12
+    # A leak does not lead out of the box: the projection is last, in whatever order they are given.
+    box, leak = tp.laws.Projection(estimate), tp.laws.SigmaModification(100.0)
+    for both in ((box, leak), (leak, box)):
+        law = tp.SlotineLi(ARM, K=2.0, Gamma_inv=0.5, modifications=both)
+        assert (leaking.parameters.values < estimate).all()
+        assert error(law.adaptation(*state, parameters=estimate), np.maximum(rate - 100.0 * 0.5 * 0.1, 0)) < 1e-12
 
 
 def test_a_projection_has_two_bounds():
@@ -280,7 +303,8 @@ def test_gains_stand_in_the_order_of_the_contract():
     for law, order in orders.items():
         assert list(inspect.signature(law).parameters) == order.split()
         for name in order.split():
-            assert f"`{name}`" in law.__doc__, f"{law.__name__} does not describe {name}"
+            assert described_fields(law).get(name), f"{law.__name__} does not describe {name}"
+            assert f"    {name}: " in law.__doc__, f"{law.__name__} does not show {name}"
     walker = tp.Walker(ARM, 4.0, 6.0, 0.3)
     assert (walker.Lambda[0], walker.gamma, walker.Gamma_inv[0]) == (4.0, 6.0, 0.3)
 

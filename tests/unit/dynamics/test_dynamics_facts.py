@@ -1,17 +1,19 @@
 """Facts about dynamics: rotations near none and near half a turn, levers that are none, shapes of results, zeros in a message."""
 
+import warnings
+
 import casadi as cs
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 import taupi as tp
-from taupi.dynamics.chain import Chain
+from taupi.dynamics.chain import BUILDERS, Chain
 from taupi.dynamics.drives import Drives
 from taupi.dynamics.elastic_forward import ALGORITHMS
 from taupi.dynamics.orientation import SMALL, rotation_vector
-from taupi.errors import TaupiError
-from taupi.program.program import Constants
+from taupi.errors import TaupiError, TaupiWarning
+from taupi.program.program import Constants, Program
 
 ARM = tp.load("elbow2r")
 # The series ends where sin^2 of the angle is SMALL.
@@ -82,5 +84,74 @@ def test_a_massless_end_moves_only_with_a_rotor(inertia):
         qdd = tp.forward_dynamics(arm, terms=("rotor",))([0.1, 0.2], [0.0, 0.0], [0.0, 3.0])
         assert qdd[1] == pytest.approx(3.0)
     else:
-        with pytest.raises(TaupiError, match="forearm"):
-            tp.forward_dynamics(arm, terms=("rotor",))
+        for build in (tp.forward_dynamics, tp.RigidPlant):
+            with pytest.raises(TaupiError, match="forearm"):
+                build(arm, terms=("rotor",))
+
+
+def test_a_redundant_task_needs_a_mass_matrix_with_an_inverse():
+    """The model of a redundant arm has M^-1: a singular M leaves none. A square J needs no inverse of M."""
+    arm = tp.load("panda")
+    light = arm.with_parameters(np.r_[arm.parameters.values[:-10], np.zeros(10)])
+    for build in (tp.operational_dynamics, tp.operational_regressor, tp.operational.mass):
+        with pytest.raises(TaupiError, match="has no mass or inertia"):
+            build(light)
+    few = ARM.with_parameters(np.r_[ARM.parameters.values[:10], np.zeros(10)])
+    assert np.isfinite(tp.operational.mass(few, task="xy")([0.3, 0.5])).all()
+
+
+ROWS = [{"a": 0.5, "alpha": 0.3}, {"a": 0.4, "d": 0.1}]
+LINKS = [{"m": 2.0, "com": (0.1, 0.2, 0.3), "inertia": np.diag([0.1, 0.2, 0.25]).tolist()}] * 2
+
+
+@pytest.mark.parametrize("name", sorted(BUILDERS))
+def test_a_program_that_is_zero_without_masses_says_so(name):
+    """Whatever masses change warns without them, once; what needs none, such as geometry and regressors, is silent."""
+    bare, heavy = tp.Robot.from_dh(ROWS, name=f"bare {name}"), tp.Robot.from_dh(ROWS, links=LINKS)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        try:
+            programs = [BUILDERS[name](robot) for robot in (bare, heavy)]
+        except (TaupiError, TypeError):
+            return  # refused, or of other robots
+    warned = [w for w in said if issubclass(w.category, TaupiWarning)]
+    if not isinstance(programs[0], Program):
+        assert not warned
+        return
+    states = [np.random.default_rng(k).uniform(0.1, 1.0, port.shape) for k, port in enumerate(programs[0].inputs)]
+    with np.errstate(all="ignore"):
+        values = [np.concatenate([np.ravel(x) for x in many(program(*states))]) for program in programs]
+    assert len(warned) == (not np.array_equal(*values))
+    assert all("links=..." in str(w.message) for w in warned)
+
+
+def many(result):
+    return result if isinstance(result, tuple) else (result,)
+
+
+def test_symbols_rotors_and_unknown_masses_are_no_lack_of_masses():
+    symbolic = tp.Robot.from_dh(ROWS, links=[{"m": "m1"}, {"m": "m2"}])
+    driven = tp.Robot.from_dh(ROWS).with_transmissions(rotor_inertia=0.1, gear_ratio=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tp.mass_matrix(symbolic)
+        tp.mass_matrix(driven, terms=("rotor",))
+        tp.parametric(tp.inverse_dynamics, tp.Robot.from_dh(ROWS, name="unknown"))
+        tp.base_parameters(tp.Robot.from_dh(ROWS, name="base"))
+        tp.explicit_regressor(tp.Robot.from_dh([{"a": "l1"}]))
+
+
+def test_a_root_that_floats_without_mass_needs_two_bodies():
+    """One body resists 6 motions; a root that floats beside it with a hinge between them has 7 in all."""
+    values = ARM.parameters.values.copy()
+    arm = ARM.floating_base()
+    start = len(arm.parameters) - len(values)
+    one, both = (np.zeros(len(arm.parameters)) for _ in range(2))
+    one[start + 10 :], both[start:] = values[10:], values
+    for pi, name in ((one, arm.link_names[0]), (both, arm.link_names[0])):
+        robot = arm.with_parameters(pi)
+        mass = tp.mass_matrix(robot)([*np.zeros(6), 1.0, 0.3, 0.4])
+        assert np.linalg.matrix_rank(mass, tol=1e-9) < robot.n
+        with pytest.raises(TaupiError, match=name):
+            tp.forward_dynamics(robot)
+    assert tp.forward_dynamics(arm.with_parameters(np.r_[values[:10], both[10:]])).name == "forward_dynamics"

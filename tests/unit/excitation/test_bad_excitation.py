@@ -105,7 +105,7 @@ def test_torques_that_no_motion_can_keep_are_said():
 
 def test_motions_that_tell_nothing_are_refused():
     """So slow that accelerations are rounding: what takes them cannot be told apart."""
-    with pytest.raises(NotIdentifiedError, match="none that keeps them tells all parameters apart"):
+    with pytest.raises(NotIdentifiedError, match="none that keeps them determines every parameter"):
         excite(limits={**LIMITS, "velocity": 1e-9})
 
 

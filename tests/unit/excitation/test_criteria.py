@@ -7,8 +7,7 @@ import taupi as tp
 from taupi.dynamics.terms import resolve_terms
 from taupi.excitation.criteria.criteria import choose
 from taupi.excitation.criteria.information import Information, information_program, smoothed
-from taupi.excitation.motions.fourier import FourierSeries
-from taupi.excitation.motions.splines import Splines
+from taupi.excitation.motions.families import FourierSeries, Splines
 from taupi.excitation.settings import CRITERIA, Goal
 
 ROBOTS = ("elbow2r", "lecture2r", "zollo2r", "planar3r", "puma560", "puma560_elastic", "ur10", "panda")

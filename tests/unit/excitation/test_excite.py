@@ -11,9 +11,11 @@ import pytest
 
 import taupi as tp
 from taupi.errors import NotIdentifiedError
+from taupi.excitation.limits.certificates import torque_certificate, torque_rate_certificate
 from taupi.excitation.limits.motion_limits import motion_limits
 from taupi.excitation.motions.bounded import slowed
 from taupi.excitation.settings import Margins
+from taupi.model.scalars import exact
 from taupi.reporting.report import report_text
 
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 10.0, "effort": 60.0}
@@ -264,3 +266,59 @@ def test_a_box_is_two_corners_or_six_numbers_with_walls_left_out():
     for bad in ((1, 2), 3.0, [(1, 1, 1), (0, 2, 2)], [(1, 1), (2, 2)], (np.inf, 0, 0, 1, 1, 1), "box"):
         with pytest.raises(tp.TaupiError, match=r"box is .* expected x, y, z of the lowest corner"):
             Margins(box=bad)
+
+
+@pytest.mark.parametrize("uncertainty", [0.0, 0.1])
+@pytest.mark.parametrize("stated", ["load", "stribeck", "curve", "spring"])
+def test_certified_torque_holds_with_everything_that_a_description_states(stated, uncertainty):
+    """What a fit writes into a description, friction that grows with load for example, needs torque as well."""
+    size = {"load": 0.2, "stribeck": 5.0, "curve": -3.0, "spring": 4.0}[stated]
+    arm = ARM.with_friction(coulomb=1.0)
+    if stated == "spring":
+        arm = dataclasses.replace(arm, joints=tuple(dataclasses.replace(j, spring=exact(size)) for j in arm.joints))
+    else:
+        arm = arm.with_friction(coulomb=1.0, **{stated: size})
+    motion = plan().motion
+    q, qd, qdd = motion(np.linspace(0, motion.duration, 20_001))
+    term = tp.terms.Curve(velocity=2.0) if stated == "curve" else stated
+    tau = np.abs(tp.inverse_dynamics(arm, terms=("coulomb", term))(q, qd, qdd)).max(axis=0)
+    certificate = torque_certificate(arm, motion, motion_limits(arm, LIMITS), 0.9, uncertainty)
+    assert (tau * (1 + uncertainty if stated == "load" else 1) <= certificate.bound).all()
+
+
+@pytest.mark.parametrize(("stated", "size"), [("load", 0.4), ("stribeck", 5.0)])
+def test_certified_torque_rates_hold_with_friction_that_changes_between_reversals(stated, size):
+    """Dry friction is constant between reversals; friction that grows with load, or falls with speed, is not."""
+    arm = ARM.with_friction(coulomb=1.0, **{stated: size})
+    motion = plan().motion
+    t = np.linspace(0, motion.duration, 20_001)
+    q, qd, qdd = motion(t)
+    tau = tp.inverse_dynamics(arm, terms=("coulomb", stated))(q, qd, qdd)
+    goes_on = (qd[1:] * qd[:-1] > 0) & (np.sign(tau[1:]) == np.sign(tau[:-1]))
+    rates = np.abs(np.diff(tau, axis=0) / np.diff(t)[:, None] * goes_on).max(axis=0)
+    certificate = torque_rate_certificate(arm, motion, motion_limits(arm, {**LIMITS, "torque_rate": 1000.0}))
+    assert (rates <= certificate.bound).all()
+    curved = arm.with_friction(curve=-0.5)
+    other = torque_rate_certificate(curved, motion, motion_limits(curved, {**LIMITS, "torque_rate": 1000.0}))
+    assert "curve" in other.how and "curve" not in certificate.how
+
+
+@pytest.mark.parametrize("uncertainty", [0.0, 0.1])
+@pytest.mark.parametrize("smooth", [0.0, 0.3])
+def test_certified_torque_holds_with_friction_that_is_dry_at_low_speed(smooth, uncertainty):
+    """At 0.02 rad/s a friction that is smoothed over 0.1 rad/s is a fifth of the dry one, which is what the robot has."""
+    arm = ARM.with_friction(coulomb=[7.0, 3.0], viscous=[0.5, 0.2])
+    limits = motion_limits(arm, LIMITS)
+    slow = slowed(plan().motion, 0.01)
+    t = np.linspace(0, slow.duration, 20_001)
+    q, qd, qdd = slow(t)
+    assert np.abs(qd).max() < 0.05
+    terms = ("viscous", tp.terms.Coulomb(smooth)) if smooth else ("viscous", "coulomb")
+    tau = np.abs(tp.inverse_dynamics(arm, terms=terms)(q, qd, qdd))
+    bound = torque_certificate(arm, slow, limits, 0.9, uncertainty).bound
+    assert (tau.max(axis=0) <= bound).all()
+    # It is no bound by luck: without friction less is needed, by what dry friction takes.
+    bare = torque_certificate(ARM, slow, limits, 0.9, uncertainty).bound
+    assert (bound - bare > 0.9 * np.array([7.0, 3.0])).all()
+    if not smooth and not uncertainty:
+        assert (bound <= 1.05 * tau.max(axis=0)).all()

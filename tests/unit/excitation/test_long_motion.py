@@ -4,7 +4,7 @@ import numpy as np
 
 import taupi as tp
 from taupi.excitation.design import prepared
-from taupi.excitation.motions.fourier import FourierSeries
+from taupi.excitation.motions.families import FourierSeries
 from taupi.excitation.settings import Course, Goal, Margins, Search
 
 TERMS = ("viscous", "coulomb")

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.identifiability.conditioning import _independent
-from taupi.identifiability.motion_facts import joint_facts
+from taupi.identifiability.conditioning import _independent, joint_facts
 
 TERMS = ("viscous", "coulomb", "offset")
 # W and W[:, columns] B_log, both in doubles; the regrouping solves a system of moderate condition.

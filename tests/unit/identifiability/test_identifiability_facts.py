@@ -1,12 +1,14 @@
 """Single facts of identifiability: sentences, shown numbers, reconstructed fractions, groups in a report."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import taupi as tp
 from taupi.identifiability.combination import shown_number
+from taupi.identifiability.conditioning import conditioning_of_factor
 from taupi.identifiability.rational_reconstruction import reconstruct
 
 
@@ -43,3 +45,44 @@ def test_the_groups_of_a_report_are_those_of_several_parameters():
     groups = tp.conditioning(base, q, qd, np.stack([0 * one, -1.69 * np.sin(1.3 * t)], axis=1)).to_dict()["groups"]
     assert list(groups) == ["shoulder.viscous"]
     assert all(f"shoulder.{name}" in groups["shoulder.viscous"] for name in ("viscous", "coulomb", "offset"))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_mixed_arms_with_dry_friction_have_the_rank_of_many_states(seed):
+    # At a few states the sign of a velocity may happen to be the same in all: dry friction then looks like a constant, such as
+    # the weight of a sliding link. The rank over 400 states in doubles is the oracle; it shares only the regressor's values.
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    rows = [
+        dict(
+            a=str(rng.choice(["0", "0.3", "0.45"])),
+            alpha=float(rng.choice([0, np.pi / 2, 0.7])),
+            d=str(rng.choice(["0", "0.2"])),
+            joint=str(rng.choice(["revolute", "prismatic"])),
+        )
+        for _ in range(n)
+    ]
+    terms = [("rotor", "coulomb"), ("viscous", "coulomb", "offset", "rotor"), ("coulomb", "stribeck")][seed % 3]
+    arm = tp.Robot.from_dh(rows, ["classic", "modified"][seed % 2])
+    Y = tp.regressor(arm, terms=terms)
+    stacked = Y(*rng.uniform(-2, 2, (3, 400, n))).reshape(-1, len(Y.parameters.names))
+    # Columns are of size 1 and rows 800 or more: independent ones are far above, rounding far below this.
+    assert tp.base_parameters(arm, terms=terms).count == np.linalg.matrix_rank(stacked, tol=1e-8)
+
+
+def test_dry_friction_of_a_sliding_joint_that_was_taken_for_its_weight():
+    arm = tp.Robot.from_dh([{}, dict(a="0.4"), dict(a="0.3"), dict(joint="prismatic")], "modified")
+    assert tp.base_parameters(arm, terms=("rotor", "coulomb")).count == 15
+
+
+@pytest.mark.parametrize(
+    "rows", [[[1, 1], [0, 1e-3]], [[1, 1, 0], [0, 1e-3, 0], [0, 0, 1]], [[1, 0, 1], [0, 1, 0], [0, 0, 1e-3]]]
+)
+def test_two_parameters_that_hardly_differ_are_the_least_well_determined(rows):
+    """Columns of length one, two of them at an angle of a thousandth: what they do differently is hardly seen, the rest well."""
+    r = np.array(rows, dtype=float)
+    names = "abc"[: len(r)]
+    program = SimpleNamespace(parameters=SimpleNamespace(names=tuple(names)))
+    found = conditioning_of_factor(program, 10, r)
+    alike = {name for name, column in zip(names, r.T, strict=True) if column[0] == 1}
+    assert set(found.weakest) == alike and len(alike) == 2

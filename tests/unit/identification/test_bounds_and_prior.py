@@ -5,7 +5,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.identification.physical.bounds import Bounds
+from taupi.identification.physical.link_bounds import LinkBounds
 from taupi.identification.physical.region import parameter_scales
 
 ARM = tp.load("ur10").with_friction(viscous=0.5)
@@ -72,7 +72,7 @@ def test_a_mapping_a_file_and_an_estimator_say_the_same(tmp_path):
     )
     want = fitted(settings)
     for estimator in ("feasible", "consistent"):
-        for bounds in (BOUNDS, tmp_path / "bounds.toml", str(tmp_path / "bounds.toml"), Bounds.of(BOUNDS)):
+        for bounds in (BOUNDS, tmp_path / "bounds.toml", str(tmp_path / "bounds.toml"), LinkBounds.of(BOUNDS)):
             fit = fitted(estimator, bounds=bounds)
             assert np.allclose(fit.values, want.values, rtol=1e-6, atol=1e-9) and fit.estimator == estimator
     assert 3.0 <= masses(fit)["forearm_link"] <= 3.5 and 20 <= sum(masses(fit).values()) <= 24 + 1e-6

@@ -14,7 +14,8 @@ from runs_of_arms import recorded, write_runs
 
 import taupi as tp
 from taupi.identification.cluster import client as cluster_client
-from taupi.identification.cluster.piece_store import PieceStore
+from taupi.identification.cluster import passes
+from taupi.identification.cluster.passes import PieceStore
 
 distributed = pytest.importorskip(
     "dask.distributed",
@@ -26,7 +27,7 @@ LOGS = 10  # more than settings are chosen from
 DRIVER = """
 import os, signal, sys
 import taupi as tp
-from taupi.identification.cluster.piece_store import PieceStore
+from taupi.identification.cluster.passes import PieceStore
 write, count = PieceStore.write, []
 def dying(*args):
     write(*args)
@@ -88,6 +89,28 @@ def test_a_cluster_changes_no_bit(cluster, runs, here):
     assert same_bits(here, tp.identify(tp.load("elbow2r"), str(runs[0].parent / "run-*.parquet"), client=cluster))
 
 
+@pytest.mark.parametrize(
+    ("per_thread", "most", "count"),
+    [(1, None, 3), (1, 1, LOGS + 1), (4, None, LOGS + 1)],
+    ids=["shared", "large", "few"],
+)
+def test_small_logs_share_tasks_and_change_no_bit(cluster, runs, tmp_path, monkeypatch, per_thread, most, count):
+    """Ten logs and a bad one: five to a task for two threads; each alone if they are large, or few for the threads."""
+    bad = tmp_path / "broken.csv"
+    bad.write_text("time,q1,q2,tau1,tau2\n0,1,2,3,4\n")
+    monkeypatch.setattr(passes, "_TASKS_PER_THREAD", per_thread)
+    monkeypatch.setattr(passes, "_SHARED_BYTES", most or passes._SHARED_BYTES)
+    outcome, tasks = passes._outcome, []
+    monkeypatch.setattr(passes, "_outcome", lambda future: (tasks.append(future.key), outcome(future))[1])
+    # The driver does not look at all of them, so that a worker finds the bad one beside others.
+    monkeypatch.setattr("taupi.identification.rows.passes.enough_for_choices", lambda sources: len(sources) == 8)
+    arm, logs = tp.load("elbow2r"), [*runs[:3], bad, *runs[3:]]
+    options = {"skip_bad": True, "seed": 1}  # of the order in which logs are looked at: the bad one is the last
+    alone, spread = (tp.identify(arm, logs, "wls", client=c, **options) for c in (None, cluster))
+    assert same_bits(alone, spread) and len(spread.logs) == LOGS
+    assert len(set(tasks)) == len(tasks) == count
+
+
 def test_logs_in_memory_travel_to_workers(cluster):
     logs = [recorded(k) for k in range(2)]
     alone, spread = (tp.identify(tp.load("elbow2r"), logs, "wls", client=c, seed=3) for c in (None, cluster))
@@ -118,6 +141,7 @@ def test_a_log_that_changed_or_another_plan_is_not_taken_from_the_folder(cluster
     arm, pieces = tp.load("elbow2r"), tmp_path / "pieces"
     for log, settings in ((recorded(0), {}), (recorded(5), {}), (recorded(5), {"cutoff_hz": 9.0})):
         tp.write_log(log, path, force=True)
+        os.utime(path, ns=(10**18, 10**18))
         fit = tp.identify(arm, path, "wls", client=cluster, resume=pieces, **settings)
         assert same_bits(tp.identify(arm, path, "wls", **settings), fit)
     for piece in pieces.iterdir():

@@ -16,8 +16,7 @@ from runs_of_arms import recorded, write_runs
 
 import taupi as tp
 from taupi.identification.cluster import client as cluster_client
-from taupi.identification.cluster.identity import on_workers
-from taupi.identification.cluster.piece_store import PieceStore
+from taupi.identification.cluster.passes import PieceStore, on_workers
 
 distributed = pytest.importorskip(
     "dask.distributed",
@@ -201,6 +200,16 @@ def test_a_scheduler_that_dies_is_told_and_the_next_one_goes_on(runs, tmp_path, 
     assert before.items() <= after.items() and len(after) == len(runs)
     assert environment["MALLOC_TRIM_THRESHOLD_"] == environment["MALLOC_MMAP_THRESHOLD_"] == str(1 << 30)
     assert environment["OPENBLAS_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize("call", ["run", "submit", "nthreads", "cancel"])
+def test_a_scheduler_may_die_before_any_call(cluster, runs, monkeypatch, call):
+    def dead(*args, **kwargs):
+        raise distributed.comm.CommClosedError("closed")
+
+    monkeypatch.setattr(cluster, call, dead)
+    with pytest.raises(tp.TaupiError, match="The cluster was lost"):
+        tp.identify(tp.load("elbow2r"), runs[:3], "wls", client=cluster, terms=("viscous",), cutoff_hz=10)
 
 
 def test_a_bad_log_takes_none_of_its_name_along(cluster, tmp_path):

@@ -1,13 +1,15 @@
 """The default estimator: weighted least squares among robots that can exist."""
 
 import dataclasses
+import warnings
 
 import numpy as np
 import pytest
-from problems import assert_real, problem_of, real_truth
+from problems import assert_real, problem_of, real_truth, states
 
 import taupi as tp
 from taupi.errors import TaupiError, TaupiWarning
+from taupi.identification.estimators.consistent import consistent_values
 from taupi.identification.results.status import Outcome
 from taupi.identification.results.uncertainty import loss_significance
 from taupi.identification.rows.factors import JointFactor
@@ -31,6 +33,12 @@ def test_where_bodies_have_the_free_solution_it_is_that(robot):
     free, fit = tp.estimators.WeightedLeastSquares().fit(problem), tp.estimators.Consistent().fit(problem)
     assert np.allclose(fit.values, free.values, rtol=1e-6, atol=1e-9)
     assert_real(fit.parameters.values, 6)
+
+
+@pytest.mark.parametrize(("noise", "samples"), [(0.001, 2000), (0.3, 60)])
+def test_a_first_fit_has_the_values_of_the_whole_one_to_the_bit(robot, noise, samples):
+    problem = problem_of(robot, real_truth(robot, np.random.default_rng(0)), noise=noise, samples=samples)
+    np.testing.assert_array_equal(consistent_values(problem), tp.estimators.Consistent().fit(problem).values)
 
 
 def test_elsewhere_it_predicts_better_with_real_bodies(robot):
@@ -65,6 +73,24 @@ def test_friction_that_is_clearly_negative_stays_so(robot):
     assert fit.parameters["elbow_joint.viscous"] >= -1e-9
     strict = tp.estimators.Feasible().fit(problem)
     assert dict(zip(strict.names, strict.values, strict=True))["elbow_joint.viscous"] > -1e-9
+
+
+@pytest.mark.parametrize(("joints", "everywhere"), [([0], False), ([0, 3], False), ([0, 3, 4], True)])
+def test_friction_is_open_everywhere_only_if_most_joints_show_it(robot, joints, everywhere):
+    """A little that is negative at the last joint stays at zero, unless half of the joints show the same."""
+    terms = ("rotor", "viscous", "coulomb", "offset")
+    layout = tp.base_parameters(robot, terms=terms).standard.names
+    truth = real_truth(robot, np.random.default_rng(1))
+    truth[[layout.index(f"{name}.viscous") for name in np.array(robot.joint_names)[joints]]] = -5.0
+    last = f"{robot.joint_names[-1]}.viscous"
+    truth[layout.index(last)] = -0.25
+    problem = problem_of(robot, truth, noise=0.3, samples=300)
+    free = tp.estimators.WeightedLeastSquares().fit(problem)
+    k = free.names.index(last)
+    assert -2.5 * free.stderr[k] < free.values[k] < 0
+    with pytest.warns(TaupiWarning, match="Friction is clearly negative"):
+        fit = tp.estimators.Consistent().fit(problem)
+    assert (fit.values[k] < -1e-3) == everywhere
 
 
 def test_a_wrong_sign_is_told(robot):
@@ -114,3 +140,22 @@ def test_what_is_significant_is_counted_in_stretches_of_time():
 def test_bad_settings(name, value):
     with pytest.raises(TaupiError, match=f"{name} is"):
         tp.estimators.Consistent(**{name: value})
+
+
+def test_negative_friction_that_nobody_sees_is_no_reason_to_allow_it(robot):
+    """Significant, since noise is small, yet a thousandth of the joint's torque: it stays at zero, without a word."""
+    layout = tp.base_parameters(robot, terms=("rotor", "viscous", "coulomb", "offset")).standard.names
+    truth = real_truth(robot, np.random.default_rng(1))
+    row = layout.index("elbow_joint.viscous")
+    for size, clearly in ((1e-3, False), (4e-3, True)):
+        truth[row] = 0.0
+        problem = problem_of(robot, truth, noise=1e-5, samples=400)
+        q, qd, qdd = states(robot, 400, 0)
+        torque = problem.base.regressor()(q, qd, qdd)[:, 2] @ problem.base.project(truth)
+        truth[row] = -size * np.linalg.norm(torque) / np.linalg.norm(qd[:, 2])
+        problem = problem_of(robot, truth, noise=1e-5, samples=400)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            fit = tp.estimators.Consistent().fit(problem)
+        value = dict(zip(fit.names, fit.values, strict=True))["elbow_joint.viscous"]
+        assert (value < 0.5 * truth[row], bool(told)) == (clearly, clearly)

@@ -7,7 +7,7 @@ import pytest
 import sprung
 
 import taupi as tp
-from taupi.identification.equations import Equations, spring_torque
+from taupi.identification.row_layout import RowLayout, spring_torque
 from taupi.signals.filtering.derivatives import central
 from taupi.signals.filtering.filters import butterworth
 
@@ -65,7 +65,7 @@ def test_predictions_are_of_both_sides():
     fit = tp.identify(ARM, sprung.log_of(ARM), terms=DOCUMENT, cutoff_hz=20)
     ready = tp.prepare(sprung.log_of(ARM, seed=3), cutoff_hz=20)
     tau = fit.predict(ready)
-    rows = Equations.of(fit.basis)
+    rows = RowLayout.of(fit.basis)
     x, xd, _ = rows.motion(ready)
     spring = spring_torque(fit.basis, fit.values, x, xd)
     assert np.linalg.norm(tau[:, :2]) < 0.01 * np.linalg.norm(spring) and not spring[:, 2:].any()
@@ -126,7 +126,7 @@ def test_some_joints_may_be_rigid():
     a = rng.normal(size=(5, 3)) * [0.5, 0.5, 0.5] / np.arange(1, 6)[:, None]
     x, xd, xdd = np.sin(np.outer(t, w)) @ a, (np.cos(np.outer(t, w)) * w) @ a, -(np.sin(np.outer(t, w)) * w**2) @ a
     tau = tp.elastic.inverse_dynamics(arm)(*(v[:, :2] for v in (x, xd, xdd)), *(v[:, 2:] for v in (x, xd, xdd)))
-    rows = Equations(arm, elastic=True)
+    rows = RowLayout(arm, elastic=True)
     assert rows.names == ("joint1.link", "joint2", "joint1.motor") and rows.motors == (2, 1)
     theta = np.column_stack([x[:, 2], x[:, 1]])
     log = tp.Log(t, x[:, :2], theta=theta, tau=np.column_stack([tau[:, 2], tau[:, 1]]), names=arm.joint_names)
@@ -303,7 +303,7 @@ def test_a_log_without_torque_is_refused():
         ({"leave_out": "joint"}, "leave_out"),
         ({"torque": "kept"}, "kept"),
         ({"encoder_delay": (1.0, 2.0, 3.0)}, "delays"),
-        ({"terms": ("rotor",)}, "No term .rotor"),
+        ({"terms": ("rotor",)}, "terms has .rotor"),
         ({"terms": ("link_elbow",)}, "link_elbow"),
     ],
 )

@@ -9,7 +9,7 @@ from scipy.stats import ttest_1samp
 
 import taupi as tp
 from taupi.identification.estimators.ridge import _folds
-from taupi.identification.results.uncertainty import Stretches
+from taupi.identification.results.uncertainty import StretchScores
 from taupi.identification.rows.factors import JointFactor
 from taupi.identification.solve import solve
 
@@ -166,7 +166,7 @@ def test_a_mean_over_stretches_has_students_interval():
         JointFactor(0, 0, np.column_stack([np.ones(20), each]), 20, float(each.sum()), k) for k, each in enumerate(tau)
     ]
     solution = solve(np.vstack([f.r for f in pieces]), np.zeros(1))
-    stretches = Stretches(pieces, {}, solution.x, solution.spread)
+    stretches = StretchScores(pieces, {}, solution.x, solution.spread)
     covariance, (freedom,) = solution.spread @ stretches.meat @ solution.spread.T, stretches.freedom()
     assert freedom == pytest.approx(5) and solution.x[0] == pytest.approx(tau.mean())
     want = ttest_1samp(tau.mean(axis=1), 0).confidence_interval(0.95)

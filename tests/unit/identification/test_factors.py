@@ -12,7 +12,7 @@ from runs_of_arms import recorded
 import taupi as tp
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.friction.fitted_terms import base_with_terms
-from taupi.identification.results.uncertainty import Stretches
+from taupi.identification.results.uncertainty import StretchScores
 from taupi.identification.rows.factors import (
     Compressor,
     JointFactor,
@@ -21,8 +21,7 @@ from taupi.identification.rows.factors import (
     stack_factors,
     triangle,
 )
-from taupi.identification.rows.row_maker import RowMaker
-from taupi.identification.rows.samples import Samples
+from taupi.identification.rows.row_maker import RowMaker, RowSamples
 from taupi.identification.solve import solve
 
 
@@ -79,7 +78,7 @@ def test_rows_have_the_smooth_friction_of_the_basis():
         tp.terms.Along("both", tp.terms.Coulomb(0.4), (0, 0, 0, 0, 1, 1)),
     )
     basis = base_with_terms(robot, terms)
-    samples = Samples(q, qd, qdd, q, np.ones(q.shape, dtype=bool), np.arange(60.0))
+    samples = RowSamples(q, qd, qdd, q, np.ones(q.shape, dtype=bool), np.arange(60.0))
 
     def rows(plan):
         return np.concatenate([r.y for r in RowMaker(plan).rows(iter([samples]), None)], axis=2)
@@ -97,7 +96,7 @@ def test_standard_errors_are_those_of_the_definition():
     robot = tp.load("elbow2r")
     problem = problem_of(robot, real_truth(robot, np.random.default_rng(0)), noise=0.1, samples=900)
     solution = solve(stack_factors(problem.factors), problem.prior_base, problem.metric)
-    stretches = Stretches(problem.pieces, {}, solution.x, solution.spread)
+    stretches = StretchScores(problem.pieces, {}, solution.x, solution.spread)
     covariance = solution.spread @ stretches.meat @ solution.spread.T
     inverse = solution.spread @ solution.spread.T
     middle = np.zeros_like(inverse)
@@ -153,3 +152,11 @@ def test_factors_of_very_many_logs_are_stacked_in_parts(monkeypatch):
     monkeypatch.setattr(module, "_STACKED", 23)
     in_parts = stack_factors(several, weights)
     assert np.allclose(in_parts.T @ in_parts, at_once.T @ at_once, rtol=1e-12)
+
+
+def test_joined_stretches_keep_what_a_row_is_worth():
+    """Filtered rows repeat each other: a row of these is worth 0.25 independent ones, alone and together."""
+    rng = np.random.default_rng(0)
+    pieces = [JointFactor(0, 0, rng.normal(size=(5, 3)), 50, 1.0, k, 0.25) for k in range(4)]
+    (joined,) = merge_stretches(pieces)
+    assert (joined.rows, joined.total, joined.share) == (200, 4.0, 0.25)

@@ -146,11 +146,12 @@ def test_the_text_is_for_people(tmp_path):
     fit = friction_fit()
     tp.write_fit(fit, tmp_path / "fit.txt")
     lines = (tmp_path / "fit.txt").read_text().splitlines()
-    assert lines[0] == "verdict: good" and lines[2] == fit.summary
+    assert lines[0].startswith("verdict: good. ") and "not fitted" in lines[0] and lines[2] == fit.summary
     rows = {cells[0]: cells[1:] for line in lines if (cells := line.split())}
     for e, value, error in zip(fit.basis.expressions, fit.values, fit.stderr, strict=True):
-        assert f"{value:.5g}" in next(line for line in lines if line.startswith(e.name))
-        assert f"{error:.2g}" in next(line for line in lines if line.startswith(e.name))
+        shown = next(line for line in lines if line.startswith(e.name)).split()
+        assert float(shown[1]) == pytest.approx(value, rel=5e-5, abs=0.051 * error)  # rounded to its error
+        assert float(shown[2]) == pytest.approx(error, rel=0.05)
         assert any(line.startswith(e.name) and line.endswith(str(e)) for line in lines)
     assert {"shoulder", "elbow", "version:", "seed:"} <= set(rows)
 
@@ -289,6 +290,25 @@ def test_every_key_of_any_type_is_a_fit_or_one_sentence(tmp_path, value):
             repr(fit), fit.summary, fit.to_dict()
             read += 1
     assert read < len(data) / 2
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("provenance", "seed"), "x"),
+        (("provenance", "skipped"), [3]),
+        (("conditioning", "sentences"), [3]),
+        (("conditioning", "rank"), "x"),
+        (("conditioning", "scaled_condition"), [1]),
+        (("verdict", "left_out"), {"total": 0.1, "joints": "x", "worst": "", "silent": []}),
+        (("verdict", "left_out"), {"total": [], "joints": {}, "worst": "", "silent": []}),
+        (("verdict", "left_out"), {"total": 0.1, "joints": {}, "worst": {}, "silent": []}),
+    ],
+)
+def test_what_a_report_reads_has_its_type(tmp_path, place, value):
+    first, second = place
+    with pytest.raises(TaupiError, match=rf"fit\.json is damaged: {first}: {second}"):
+        tp.load_fit(changed(tmp_path, lambda data: data[first].update({second: value})))
 
 
 @pytest.mark.parametrize("lock", ["1e1000000000", "1/0", "9" * 5000, "x", "sqrt(-1)", "9**9**9"])

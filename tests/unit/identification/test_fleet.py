@@ -11,10 +11,9 @@ from runs_of_arms import arm, recorded
 
 import taupi as tp
 from taupi.cli.commands.fleet import _file_names
-from taupi.identification.fleet.arrow import ArmTriangle, solve_arrow
+from taupi.identification.fleet.arm_rows import ArmTriangle, solve_arrow
 from taupi.identification.fleet.drift import drift_of, random_walk
-from taupi.identification.fleet.membership import strangers
-from taupi.identification.fleet.population import spread_of
+from taupi.identification.fleet.population import odd_arms, spread_of
 
 SETTINGS = {"cutoff_hz": 10, "slow": 0.02}
 ARMS, FAULTY, STRANGE = 9, "arm-3", "arm-6"
@@ -77,10 +76,10 @@ def test_an_arm_with_other_links_is_found_and_none_in_a_sound_fleet():
         y = rng.normal(size=(60, 4))
         tau = y @ np.concatenate([[k], x + (0.8 if k == 5 else 0.0)]) + rng.normal(size=60)
         arms.append(ArmTriangle.of(np.column_stack([y, tau]), 1))
-    assert list(strangers(arms, [56.0] * 8)) == [5]
+    assert list(odd_arms(arms, [56.0] * 8)) == [5]
     sound = [a for k, a in enumerate(arms) if k != 5]
-    assert strangers(sound, [56.0] * 7) == {}
-    assert strangers(arms[4:7], [56.0] * 3) == {}  # of three, nobody knows which
+    assert odd_arms(sound, [56.0] * 7) == {}
+    assert odd_arms(arms[4:7], [56.0] * 3) == {}  # of three, nobody knows which
 
 
 def test_the_spread_is_that_between_arms_without_errors_of_estimates():
@@ -94,7 +93,7 @@ def test_the_spread_is_that_between_arms_without_errors_of_estimates():
 
 
 def test_faults_and_strangers_are_named_and_since_when(fleet, logs):
-    assert list(fleet.strangers) == [STRANGE]
+    assert list(fleet.odd_arms) == [STRANGE]
     worst = fleet.outliers()[0]
     assert (worst.arm, worst.parameter, worst.when) == (FAULTY, "elbow.coulomb", 1.0)
     assert {o.arm for o in fleet.outliers(5.0)} == {FAULTY}
@@ -165,7 +164,7 @@ def test_the_command_line_and_the_report(logs, tmp_path):
     done = taupi("fleet", "elbow2r", "--by", "{arm}/run-*.csv", "-o", "by", *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     data = json.loads((tmp_path / "by" / "fleet.json").read_text())
-    assert list(data["strangers"]) == [STRANGE]
+    assert list(data["odd_arms"]) == [STRANGE]
     assert data["outliers"][0]["first_seen"] == "arm-3/run-1.csv"
     page = (tmp_path / "by" / "report.html").read_text()
     assert f"{FAULTY}, elbow: Coulomb friction is" in page
@@ -304,7 +303,7 @@ def test_as_many_strangers_are_named_as_leave_a_majority():
         y = rng.normal(size=(60, 4))
         links = x + (2.0 * rng.normal(size=3) if k in (1, 3, 4) else 0.0)
         arms.append(ArmTriangle.of(np.column_stack([y, y @ np.concatenate([[k], links]) + rng.normal(size=60)]), 1))
-    assert set(strangers(arms, [56.0] * 7)) == {1, 3, 4}
+    assert set(odd_arms(arms, [56.0] * 7)) == {1, 3, 4}
 
 
 def test_slow_noise_widens_the_errors_of_every_own_parameter(monkeypatch):

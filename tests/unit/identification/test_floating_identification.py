@@ -16,7 +16,7 @@ from taupi.identification.rows.preparation import Preparation
 from taupi.model.placement import Placement, rotation_about
 from taupi.model.robot import Frame
 from taupi.signals.base_motion import BaseMotion
-from taupi.signals.mapping.floating_columns import phases
+from taupi.signals.floating_logs import phases
 
 TERMS = ("rotor", "viscous")
 EXACT = 1e-6  # of the norm: the contact solver's tolerance

@@ -16,8 +16,7 @@ from pages import Page
 import taupi as tp
 from taupi.identification.results.plausibility import reasons_of_springs
 from taupi.identification.rows.recording import encoder_delays
-from taupi.identification.springs.deflection import Deflection
-from taupi.identification.springs.spring_rows import linearised
+from taupi.identification.springs.spring_rows import Deflection, linearised
 from taupi.reporting.report import report_text
 from taupi.signals.filtering.filters import butterworth
 
@@ -79,7 +78,7 @@ def test_whichever_channel_is_late(late_links, late_motors):
 def test_the_late_encoder_is_the_one_that_is_shifted():
     equations = tp.estimators.build_problem(
         industrial.described(), industrial.logs(), preparation=tp.Preparation(cutoff_hz=CUTOFF, encoder_delay=0.0)
-    ).recordings[0].equations  # fmt: skip
+    ).recordings[0].layout  # fmt: skip
     late = tp.Preparation(encoder_delay=(0.001, -0.002, 0.0, 0.0, 0.0, 0.0))
     delays = encoder_delays(late, equations)
     assert delays == {"theta": (0.001, 0.0, 0.0, 0.0, 0.0, 0.0), "q": (0.0, 0.002, 0.0, 0.0, 0.0, 0.0)}

@@ -180,7 +180,8 @@ def test_settings_of_a_base_class_are_taken(folder):
     robot, path = robot_of(SAMPLES["velocity"][0]), folder / "recorded.parquet"
     a = tp.identify(robot, path, reading=tp.Reading(), preparation=tp.Smoothing(cutoff_hz=12.0))
     assert np.array_equal(a.values, tp.identify(robot, path, cutoff_hz=12.0).values)
-    with pytest.raises(TypeError, match=r"identify\(\) missing a required argument: 'logs'"):
+    with pytest.raises(TypeError, match="'logs'"):
         tp.identify(robot)
-    with pytest.raises(tp.TaupiError, match="block is 1"):
+    with pytest.raises(tp.TaupiError) as info:
         tp.identify(robot, path, block=1)
+    assert info.value.argument == "block"

@@ -9,10 +9,8 @@ from loads import ARM, LOAD, TERMS, carried, fit, recorded
 
 import taupi as tp
 from taupi.errors import NotIdentifiedError, TaupiError
-from taupi.identification.payloads.difference import difference
-from taupi.identification.payloads.fit_errors import drift_sizes
-from taupi.identification.payloads.identify_body import carrying_frame, payload_columns
-from taupi.identification.payloads.real_body import likely_body
+from taupi.identification.payloads.difference import difference, drift_sizes
+from taupi.identification.payloads.identify_body import carrying_frame, likely_body, payload_columns
 from taupi.identification.results.verdict import Level, Reason, Verdict
 from taupi.identification.rows.factors import Compressor
 from taupi.model.body import body_from_com, pseudo_inertia, smallest_eigenvalue

@@ -9,8 +9,7 @@ from scipy.optimize import least_squares
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.identification.physical.cones import deepest_point, least_squares_in_cone, packed, unpacked
-from taupi.identification.physical.least_squares import constrained_least_squares, exact_solution
-from taupi.identification.physical.link_shapes import Box, Ellipsoid, Hull
+from taupi.identification.physical.link_bounds import Box, Ellipsoid, Hull
 from taupi.identification.physical.region import (
     EDGE,
     consistent_region,
@@ -18,7 +17,13 @@ from taupi.identification.physical.region import (
     is_consistent,
     pseudo_inertia_map,
 )
-from taupi.identification.physical.standard_parameters import SHARE, rows_from_covariance, standard_parameters
+from taupi.identification.physical.standard_parameters import (
+    SHARE,
+    constrained_least_squares,
+    exact_solution,
+    rows_from_covariance,
+    standard_parameters,
+)
 from taupi.model.parameters import Parameters
 from taupi.model.scalars import exact
 

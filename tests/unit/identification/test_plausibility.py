@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from fits import friction_fit
 
+import taupi as tp
 from taupi.identification.physical.standard_parameters import Consistency
 from taupi.identification.results.plausibility import reasons_of_fit
 
@@ -62,3 +63,9 @@ def test_the_error_over_all_joints_is_that_of_the_torque():
     left = sum(j.rms**2 * j.rows for j in fit.joints)
     power = sum((j.rms / j.relative) ** 2 * j.rows for j in fit.joints)
     assert fit.relative == pytest.approx(np.sqrt(left / power))
+
+
+def test_a_log_without_samples_is_not_called_silent():
+    with pytest.raises(tp.TaupiError) as caught:
+        tp.identify(tp.load("elbow2r"), tp.Log([], np.zeros((0, 2)), tau=np.zeros((0, 2))))
+    assert caught.value.argument == "log" and "0 samples" in str(caught.value)

@@ -7,11 +7,11 @@ import pytest
 import scipy.signal
 
 import taupi as tp
-from taupi.identification.results.sensitivity import sensitivity_note, shifts
-from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
+from taupi.identification.results.uncertainty import sensitivity_note, shifts
 from taupi.identification.rows.factors import JointFactor
+from taupi.identification.rows.preparation import ChosenCutoffs
 from taupi.identification.solve import solve
-from taupi.identification.tuning.model_bandwidth import power_density
+from taupi.identification.tuning.cutoffs import power_density
 from taupi.signals.filtering.motion_spectrum import cutoff_bounds
 
 TERMS = ("viscous", tp.terms.Coulomb(0.05), "offset")
@@ -86,6 +86,15 @@ def test_a_slow_motion_is_fitted_up_to_the_noise(arm):
     assert "too slow to show inertias" in fits[0].cutoffs.note
 
 
+def test_whether_a_motion_is_slow_has_nothing_to_do_with_the_size_of_the_torques(arm):
+    """All masses and all friction a ten thousandth: so are the torques, and their inertial share is the same."""
+    light = arm.with_parameters(1e-4 * arm.parameters.values).with_friction(
+        viscous=[2e-4, 1e-4], coulomb=[1.5e-4, 8e-5]
+    )
+    fit = tp.identify(light, moving(light, 0.02, 120.0), "wls", TERMS)
+    assert fit.cutoffs.slow and "too slow to show inertias" in fit.cutoffs.note
+
+
 def test_predictions_have_their_own_cutoff_which_is_kept(arm):
     fit = tp.identify(arm, [moving(arm, 1.0, 20.0, seed=k) for k in range(2)], terms=TERMS)
     low, high = fit.cutoffs.flat_hz
@@ -97,6 +106,20 @@ def test_predictions_have_their_own_cutoff_which_is_kept(arm):
     assert fit.validate(other).relative == pytest.approx(as_said.relative, rel=1e-12)
     assert tp.identify(arm, other, terms=TERMS, cutoff_hz=8.0).cutoffs is None
     assert ChosenCutoffs.from_dict(fit.cutoffs.to_dict()) == fit.cutoffs
+
+
+def test_rows_end_half_way_to_where_predictions_end(arm):
+    """Predictions take the motion as far as the model explains anything, rows only half-way there: two numbers of each log."""
+    logs = [moving(arm, 1.0, 20.0, seed=k, noise=0.5, q_noise=1e-7) for k in range(2)]
+    fit = tp.identify(arm, logs, terms=TERMS)
+    cutoffs, bounds = fit.cutoffs, (fit.cutoffs.least_hz, fit.cutoffs.most_hz)
+    assert cutoffs.validation_hz == pytest.approx(np.clip(cutoffs.equal_hz, *bounds), rel=1e-3)
+    assert cutoffs.fit_hz == pytest.approx(np.clip(np.sqrt(cutoffs.half_hz * cutoffs.equal_hz), *bounds), rel=1e-3)
+    assert cutoffs.fit_hz < 0.95 * cutoffs.validation_hz
+    assert {(log.cutoff_hz, log.validation_hz) for log in fit.logs} == {(cutoffs.fit_hz, cutoffs.validation_hz)}
+    other = moving(arm, 1.0, 20.0, seed=5)
+    as_said, as_fitted = (fit.validate(other, cutoff_hz=hz).relative for hz in (cutoffs.validation_hz, cutoffs.fit_hz))
+    assert fit.validate(other).relative == pytest.approx(as_said, rel=1e-12) != as_fitted
 
 
 def swinging(arm, seconds, rate=200.0, torque_noise=1e-4, damping=0.5):

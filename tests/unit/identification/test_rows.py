@@ -10,9 +10,8 @@ from taupi.identification.friction.dry_friction import Past, dahl_friction, fric
 from taupi.identification.friction.fitted_terms import base_with_terms
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import filter_plan
-from taupi.identification.rows.row_maker import Filter, RowMaker
-from taupi.identification.rows.samples import Samples
-from taupi.identification.tuning.model_bandwidth import explained_bandwidths
+from taupi.identification.rows.row_maker import Filter, RowMaker, RowSamples
+from taupi.identification.tuning.cutoffs import explained_bandwidths
 
 TERMS = ("rotor", "viscous", "coulomb", "offset")
 
@@ -26,11 +25,11 @@ def arm():
 def samples(arm, seed=0, count=3000, rate=100.0):
     t, q, qd, qdd = motion(arm.n, seed, count, rate)
     tau = tp.inverse_dynamics(arm, terms=("rotor", "viscous", tp.terms.Coulomb(0.05), "offset"))(q, qd, qdd)
-    return Samples(q, qd, qdd, tau, np.ones(q.shape, dtype=bool), t)
+    return RowSamples(q, qd, qdd, tau, np.ones(q.shape, dtype=bool), t)
 
 
 def piece(s, rows):
-    return Samples(*(getattr(s, name)[rows] for name in ("q", "qd", "qdd", "tau", "use", "time")))
+    return RowSamples(*(getattr(s, name)[rows] for name in ("q", "qd", "qdd", "tau", "use", "time")))
 
 
 def maker_of(arm, friction):

@@ -1,11 +1,14 @@
 """Least squares on a factor, where the answer is known by hand."""
 
+import dataclasses
+
 import numpy as np
 import pytest
-from problems import problem_of
+from problems import problem_of, states
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.identification.rows.factors import JointFactor
 from taupi.identification.solve import solve
 
 
@@ -23,6 +26,16 @@ def test_full_rank_is_lstsq_whatever_the_prior():
     assert solution.x == pytest.approx(np.linalg.lstsq(r[:, :-1], r[:, -1], rcond=None)[0], rel=1e-9)
     assert solution.spread @ solution.spread.T == pytest.approx(np.linalg.inv(r[:, :-1].T @ r[:, :-1]), rel=1e-6)
     assert not solution.undetermined.any() and solution.condition < 1e3
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("where", ["rows", "prior"])
+def test_equations_beyond_floating_point_are_refused(value, where):
+    """As of a fit whose prior is 1e308, or of a log of such torques."""
+    r, prior = np.eye(3), np.zeros(2)
+    (r[0] if where == "rows" else prior)[1] = value
+    with pytest.raises(TaupiError):
+        solve(r, prior)
 
 
 def test_a_column_of_zeros_keeps_its_prior():
@@ -46,3 +59,30 @@ def test_what_a_log_hardly_tells_is_the_priors_unless_it_is_not_wanted(estimator
     for bad in (-1e-3, 1.0, True, "no"):
         with pytest.raises(TaupiError, match="weak is"):
             estimator(weak=bad)
+
+
+def test_what_logs_cannot_separate_is_friction_rather_than_an_offset():
+    """A joint that turns one way only: Coulomb friction and offset share one torque, as 100 to 1 (10 times less likely)."""
+    robot = tp.load("elbow2r").with_friction(coulomb=2.0)
+    motion = states(robot, 300, 0)
+    motion[1] = np.abs(motion[1]) + 1.0
+    truth = np.append(robot.parameters.values, [2.0, 2.0, 0.0, 0.0])
+    problem = problem_of(robot, truth, terms=("coulomb", "offset"), motion=motion, prior=np.zeros(24))
+    solution = problem.solve()
+    values = dict(zip(problem.names, solution.x, strict=True))
+    for joint in robot.joint_names:
+        assert values[f"{joint}.offset"] == pytest.approx(0.01 * values[f"{joint}.coulomb"], rel=1e-3)
+        assert values[f"{joint}.offset"] + values[f"{joint}.coulomb"] == pytest.approx(2.0, rel=1e-6)
+
+
+@pytest.mark.parametrize(("pull", "guess"), [(0.7, True), (0.4, False)])
+def test_what_shrinkage_says_more_about_than_logs_is_a_guess(pull, guess):
+    """1 / variance of a parameter is the sum of what rows and pulls say: more than half of it from pulls is a guess."""
+    robot = tp.load("elbow2r")
+    problem = problem_of(robot, robot.parameters.values, terms=())
+    spread = problem.solve().spread
+    k, own = 3, 1 / np.sum(spread[3] ** 2)
+    row = np.zeros((1, len(problem.names) + 1))
+    row[0, k] = np.sqrt(own * pull / (1 - pull))
+    pulled = dataclasses.replace(problem, shrinkage=(JointFactor(0, 0, row, 1, 0.0),)).solve()
+    assert pulled.undetermined.tolist() == [guess and i == k for i in range(len(problem.names))]

@@ -11,7 +11,8 @@ from excite import fourier
 
 import taupi as tp
 from taupi.identification.estimators import huber
-from taupi.identification.rows import compression
+from taupi.identification.rows import pieces
+from taupi.identification.rows.recording import Recording
 from taupi.progress import counted, progress
 from taupi.signals import read
 
@@ -79,7 +80,7 @@ RETURNED = {"MALLOC_MMAP_THRESHOLD_": "1000000", "MALLOC_ARENA_MAX": "1"}
 def test_memory_does_not_grow_with_the_log(tmp_path):
     """Five times the samples, in about the same memory. Read whole, there would be several copies of them."""
     panda, peaks, rows, sizes = tp.load("panda"), [], [], []
-    for k, samples in enumerate((50_000, 250_000)):
+    for k, samples in enumerate((200_000, 1_000_000)):
         path = tmp_path / f"{k}.parquet"
         tp.write_log(fourier(panda, TERMS, 0, samples, 1000.0, noise=0.2), path)
         command = [sys.executable, "-c", CHILD, str(path)]
@@ -91,6 +92,13 @@ def test_memory_does_not_grow_with_the_log(tmp_path):
     assert rows[1] > 4.9 * rows[0]
     assert peaks[1] - peaks[0] < 0.7 * (sizes[1] - sizes[0]), (peaks, sizes)
     assert peaks[1] < 1024
+
+
+def test_no_log_that_is_streamed_is_joined_for_what_its_beginning_decides(arm, files, monkeypatch):
+    joined, log = [], Recording.log
+    monkeypatch.setattr(Recording, "log", property(lambda self: joined.append(self.source.name) or log.fget(self)))
+    fit = tp.identify(arm, files, stream=True, block=2500, **SETTINGS)
+    assert joined == [] and len(fit.provenance["logs"]) == 3
 
 
 def test_progress_counts_all_samples(arm, files, monkeypatch):
@@ -107,7 +115,7 @@ def test_progress_counts_all_samples(arm, files, monkeypatch):
         def __exit__(self, *ignored):
             pass
 
-    monkeypatch.setattr(compression, "counted", Counting)
+    monkeypatch.setattr(pieces, "counted", Counting)
     tp.identify(arm, files, stream=True, **SETTINGS)
     (title, total), *parts = counts
     assert (title, total) == ("samples", 30_000)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +114,7 @@ def test_ur10_reaches_where_its_urdf_does(robots_dir):
         ("puma56", {}, "No robot 'puma56' in the catalogue.*Did you mean 'puma560'"),
         ("puma560", {"tip": "x"}, "puma560 is built in and takes no tip"),
         ("no/such.urdf", {}, "No file 'no/such.urdf'"),
-        ("no/such.step", {}, "Give a path ending in .urdf, .xml, .mjcf, .xacro, .toml"),
+        ("no/such.step", {}, "Give a path ending in .urdf, .xml, .mjcf, .xacro, .sdf, .usd"),
         (".", {}, "is a directory"),
         (Path(__file__), {}, "has the ending '.py', expected one of .urdf"),
         ("a.urdf", {"lok": ()}, "No option 'lok' in the reader of .urdf files. Did you mean 'lock'"),
@@ -139,3 +140,33 @@ def test_legged_robots_are_their_files(robots_dir, name, file, count, mass):
     assert robot.n == 6 + (count - 10) // 7  # 10 of the base and 7 per joint are base parameters
     assert sum(float(link.body[0]) for link in robot.links) == pytest.approx(mass, abs=0.01)
     assert tp.load(name, floating=False).n == robot.n - 6
+
+
+def test_names_of_robot_descriptions(tmp_path, monkeypatch):
+    """The package fetches from the network when a robot is imported: here it is a stand-in."""
+    with pytest.raises(tp.TaupiError, match="robot_descriptions, which is not installed"):
+        monkeypatch.setitem(sys.modules, "robot_descriptions", None)
+        tp.load("ur5e_description")
+    folder = tmp_path / "robot_descriptions"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (tmp_path / "r.urdf").write_text(
+        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
+    )
+    (folder / "odd_description.py").write_text(f"URDF_PATH = {str(tmp_path / 'r.urdf')!r}")
+    (folder / "offline_description.py").write_text("raise OSError('no network')")
+    (folder / "empty_description.py").write_text("")
+    monkeypatch.delitem(sys.modules, "robot_descriptions")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert tp.load("odd_description").joint_names == ("j",)
+    for name, words in (
+        ("offline", "could not fetch .*: no network"),
+        ("empty", "neither a URDF"),
+        ("no", "has no 'no_"),
+    ):
+        with pytest.raises(tp.TaupiError, match=words):
+            tp.load(f"{name}_description")
+    for name in [name for name in sys.modules if name.startswith("robot_descriptions")]:
+        monkeypatch.delitem(sys.modules, name)

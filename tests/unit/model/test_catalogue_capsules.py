@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.excitation.geometry.capsules.smallest import distances_to_segment
-from taupi.excitation.geometry.meshes.read import read_triangles
+from taupi.excitation.geometry.capsules import distances_to_segment
+from taupi.excitation.geometry.meshes import read_triangles
 from taupi.model.robot import BASE
 
 PANDA = {f"panda_link{k}": f"panda_description/meshes/collision/link{k}.stl" for k in range(8)}

@@ -222,6 +222,134 @@ def test_loops_are_kept_and_welds_to_the_world_bolt(tmp_path):
     assert read(tmp_path, world(ROBOT, after=sites))[0].loops[0].kind == "weld"
     bolted, _ = read(tmp_path, world(ROBOT, after='<equality><weld body1="trunk"/></equality>'))
     assert not bolted.floating and bolted.n == 4 and any("welded to the world" in note for note in bolted.notes)
+    assert not any("equalit" in note for note in bolted.notes)
+
+
+STAND = '<body name="stand" pos=".3 -.2 .1" euler="0 30 20"><geom size=".1"/><site name="s" pos="0 .1 0" euler="10 0 0"/></body>'
+WELDS = {
+    "to the world": '<weld body1="trunk" relpose=".1 .2 .3 .8 .1 -.2 .3"/>',
+    "the world first": '<weld body1="world" body2="trunk" relpose="1 2 3 .5 .5 .1 .3"/>',
+    "with an anchor": '<weld body1="trunk" body2="world" anchor=".1 .2 .3" relpose=".1 .2 .3 .8 .1 -.2 .3"/>',
+    "where it starts": '<weld body1="trunk" body2="world" anchor=".1 .2 .3"/>',
+    "to a stand": '<weld body1="stand" body2="trunk" anchor=".1 0 0" relpose=".4 .5 .6 .9 0 .3 .1"/>',
+    "by sites": '<weld site1="s" site2="l_foot"/>',
+    "by sites of the base": '<weld site1="trunk_site" site2="s"/>',
+}
+
+
+@pytest.mark.parametrize("what", WELDS)
+def test_a_welded_base_is_held_where_mujoco_holds_it(tmp_path, what):
+    body = ROBOT.replace(TRUNK, TRUNK + '<site name="trunk_site" pos=".1 .2 .3" euler="40 50 60"/>')
+    text = world(STAND, body, after=f"<equality>{WELDS[what]}</equality>")
+    robot, model = read(tmp_path, text, snap=False)
+    data, tau = mujoco.MjData(model), None
+    if what == "by sites":  # of a body that the base carries: a loop
+        assert robot.floating and [loop.kind for loop in robot.loops] == ["weld"]
+        return
+    home = robot.frame("trunk").placement.matrix
+    data.qpos[:3] = home[:3, 3]
+    mujoco.mju_mat2Quat(data.qpos[3:7], home[:3, :3].ravel())
+    mujoco.mj_fwdPosition(model, data)
+    assert np.abs(data.efc_pos).max() < 1e-9 and data.nefc == 6
+    data.qpos[7:] = q = np.array([0.1, -0.2, 0.3, 0.4])
+    mujoco.mj_fwdPosition(model, data)
+    mujoco.mj_rne(model, data, 0, tau := np.zeros(model.nv))
+    assert np.abs(tp.gravity_torque(robot)(q) - tau[6:]).max() < TIGHT * np.abs(tau).max()
+
+
+def test_a_welded_loop_has_its_anchor(tmp_path):
+    weld = (
+        '<equality><weld body1="l_shank" body2="r_shank" anchor=".1 .2 .3" relpose=".1 .2 .3 .8 .1 -.2 .3"/></equality>'
+    )
+    robot, model = read(tmp_path, world(ROBOT, after=weld), snap=False)
+    data = mujoco.MjData(model)
+    mujoco.mj_fwdPosition(model, data)
+    ends = [robot.frame(name) for name in (robot.loops[0].frame_a, robot.loops[0].frame_b)]
+    placed = []
+    for end in ends:
+        body, at = model.body(robot.links[end.link].name).id, end.placement.matrix
+        placed.append(data.xpos[body] + data.xmat[body].reshape(3, 3) @ at[:3, 3])
+    assert np.abs((placed[0] - placed[1]) - data.efc_pos[:3]).max() < 1e-12
+
+
+SPRUNG = ARM.replace(
+    'name="a_hip"', 'name="a_hip" stiffness="5" springref="20" damping=".7" frictionloss=".3" armature=".1"'
+).replace('name="a_knee"', 'name="a_knee" stiffness="2" damping=".2" frictionloss=".1"')
+EQUAL = '<equality><joint joint1="a_knee" joint2="a_hip" polycoef="0 2 0 0 0"/></equality>'
+DRIVEN = '<actuator><motor joint="a_hip" gear="3" armature=".05" damping=".7"/></actuator>'
+FLAGS = (
+    *("constraint", "equality", "frictionloss", "limit", "contact", "spring", "damper", "gravity", "actuation"),
+    *("spring damper", "constraint damper", "gravity spring", "eulerdamp sensor refsafe"),
+)
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_flags_leave_out_what_mujoco_leaves_out(tmp_path, flags):
+    option = (
+        f"<option><flag {' '.join(f'{flag}=' + chr(34) + 'disable' + chr(34) for flag in flags.split())}/></option>"
+    )
+    robot, model = read(tmp_path, world(SPRUNG, before=option, after=EQUAL + DRIVEN), "ignore", snap=False)
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    followers = int((data.efc_type == mujoco.mjtConstraint.mjCNSTR_EQUALITY).sum())
+    assert robot.n == 2 - followers
+    free, model = read(tmp_path, world(SPRUNG, before=option, after=DRIVEN), "ignore", snap=False)
+    assert passive_terms(free, model) < TIGHT
+    said = [note for note in free.notes if "switched off" in note]
+    assert bool(said) == bool({"constraint", "frictionloss", "spring", "damper"} & set(flags.split()))
+
+
+def passive_terms(robot, model, seed=0):
+    """The largest difference of gravity, springs, damping, dry friction and armature of hinges and slides from MuJoCo's."""
+    q, qd, _ = (x[0] for x in states(robot, seed=seed))
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = q, qd
+    mujoco.mj_forward(model, data)
+    rows = data.efc_type == mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF
+    dry = np.zeros(robot.n)
+    dry[data.efc_id[rows]] = data.efc_frictionloss[rows]
+    terms = ("spring", "offset", "viscous", "coulomb")
+    added = tp.inverse_dynamics(robot, terms=terms)(q, qd, 0 * q) - tp.inverse_dynamics(robot)(q, qd, 0 * q)
+    mujoco.mj_fullM(model, data, mass := np.zeros((robot.n, robot.n)))
+    down = tp.inverse_dynamics(robot)(q, 0 * q, 0 * q)
+    mujoco.mj_rne(model, still := mujoco.MjData(model), 0, np.zeros(robot.n))
+    still.qpos[:] = q
+    mujoco.mj_forward(model, still)
+    return max(
+        np.abs(added - (dry * np.sign(qd) - data.qfrc_spring - data.qfrc_damper)).max(),
+        np.abs(tp.mass_matrix(robot, terms=("rotor",)).compile("numpy")(q) - mass).max(),
+        np.abs(down - still.qfrc_bias).max() / max(1.0, np.abs(down).max()),
+    )
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_random_flags_are_mujocos(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    names = ("constraint", "frictionloss", "spring", "damper", "gravity", "actuation", "limit")
+    flags = " ".join(f'{name}="{rng.choice(["enable", "disable"])}"' for name in names)
+    joints = "".join(
+        f'<joint name="j{k}" type="{rng.choice(["hinge", "slide"])}" axis="{" ".join(map(str, rng.normal(size=3)))}" '
+        f'stiffness="{rng.uniform(0, 9)}" damping="{rng.uniform(0, 2)}" frictionloss="{rng.uniform(0, 2)}" '
+        f'springref="{rng.uniform(-9, 9)}" armature="{rng.uniform(0, 0.2)}"/>'
+        for k in range(3)
+    )
+    body = f'<body gravcomp="{rng.choice([0, 1])}" pos="0 0 1">{joints}<geom type="box" size=".1 .2 .3" pos=".1 .2 .3"/></body>'
+    robot, model = read(tmp_path, world(body, before=f"<option><flag {flags}/></option>"), "ignore", snap=False)
+    assert passive_terms(robot, model, seed) < 1e-10
+
+
+def test_a_flag_of_older_versions_is_refused_with_its_successors(tmp_path):
+    (tmp_path / "robot.xml").write_text(world(ARM, before='<option><flag passive="disable"/></option>'))
+    with pytest.raises(TaupiError, match='spring="disable" damper="disable"'):
+        tp.load(tmp_path / "robot.xml")
+
+
+def test_gravity_compensation_that_a_flag_switches_off_is_no_warning(tmp_path):
+    compensated = world(
+        ARM.replace('pos=".1 0 0"', 'pos=".1 0 0" gravcomp="1"'), before='<option><flag gravity="disable"/></option>'
+    )
+    robot, _ = read(tmp_path, compensated)
+    assert not any(float(g) for g in robot.gravity)
 
 
 def test_springs_are_terms_of_the_link(tmp_path):
@@ -272,6 +400,21 @@ def test_shapes_without_files_are_left_out(tmp_path):
     file.write_text(world(MESHED.replace(TRUNK, ""), before=ASSETS))
     with pytest.raises(TaupiError, match="body 'trunk' takes its mass from such a shape"):
         tp.load(file)
+
+
+def test_a_base_that_never_moves_may_miss_the_file_of_its_mass(tmp_path):
+    shape = '<geom type="mesh" mesh="hull"/>'
+    text = world(f"<body>{shape}{ARM}</body>", before='<asset><mesh name="hull" file="hull.stl"/></asset>')
+    (tmp_path / "robot.xml").write_text(text)
+    robot = tp.load(tmp_path / "robot.xml")
+    assert robot.parameters == read(tmp_path, world(ARM))[0].parameters
+    (tmp_path / "robot.xml").write_text(text)
+    assert any("body1 would take mass" in note for note in robot.notes)
+    with pytest.raises(TaupiError, match="the mass of 'body1'"):
+        tp.load(tmp_path / "robot.xml", floating=True)
+    (tmp_path / "robot.xml").write_text(text.replace("<body>", '<body><joint name="turn"/>'))
+    with pytest.raises(TaupiError, match="body 'body1' takes its mass from such a shape"):
+        tp.load(tmp_path / "robot.xml")
 
 
 def test_sensors_of_shapes_without_files_are_left_out(tmp_path):

@@ -7,7 +7,7 @@ from cli_runs import motion
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.model.body import body_from_com
-from taupi.model.formats.urdf_writer import updated_text, with_tool
+from taupi.model.formats.urdf import updated_text, with_tool
 
 TEXT = """<robot name="arm">
   <link name="base"/>

@@ -58,6 +58,21 @@ def test_a_chain_as_the_file_states_it(tmp_path):
     assert robot.links[0].body[0] == 1  # the base does not move: its 5 kg are nobody's
 
 
+def test_a_world_that_is_not_declared_is_the_world(tmp_path):
+    weld = joint("stand", "fixed", "world", "base", 'xyz="0 0 1" rpy="0.1 0.2 0.3"')
+    robot = read(tmp_path, *CHAIN, weld)
+    declared = read(tmp_path, link("world"), *CHAIN, weld)
+    assert any("world, which is not declared" in note for note in robot.notes)
+    assert robot.joints == declared.joints and robot.frames == declared.frames and robot.links == declared.links
+    free = read(tmp_path, *CHAIN, joint("free", "floating", "world", "base"))
+    assert free.floating and free.link_names[0] == "base"
+    with pytest.raises(TaupiError, match="No link 'worldd'"):
+        read(tmp_path, *CHAIN, joint("stand", "fixed", "worldd", "base"))
+    file = tmp_path / "out.urdf"
+    tp.write_urdf(robot, file)
+    assert tp.Robot.from_urdf(file).parameters == robot.parameters
+
+
 def vars_of(limits):
     return (limits.lower, limits.upper, limits.velocity, limits.effort)
 

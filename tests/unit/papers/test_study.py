@@ -13,10 +13,10 @@ from taupi.papers.registry import STUDIES
 from taupi.papers.study import (
     Count,
     Picture,
+    PublishedStudy,
     Reproduction,
-    Row,
-    Study,
-    Table,
+    StudyRow,
+    StudyTable,
     between,
     compared,
     figure,
@@ -25,7 +25,7 @@ from taupi.papers.study import (
     statement,
 )
 
-STUDY = Study("mine", "Somebody: A study", "nothing", 1, 1, run=lambda step: reproduction())
+STUDY = PublishedStudy("mine", "Somebody: A study", "nothing", 1, 1, run=lambda step: reproduction())
 
 
 def reproduction(**changes):
@@ -36,7 +36,7 @@ def reproduction(**changes):
         *own_runs([figure("X", "2", 2.1)]),
         *in_part("Words <b>", [statement("sign & size", "plus", "minus", False, "(7)", rule="the same sign")]),
     ]
-    table = Table("Runs", ("name", "value"), (("a, b", 1.5), ("c", 2.0)))
+    table = StudyTable("Runs", ("name", "value"), (("a, b", 1.5), ("c", 2.0)))
     t = np.linspace(0, 1, 20)
     picture = Picture("a sine", "rad", t, {"one": np.sin(t), "other": np.cos(t)})
     parts = {"rows": tuple(rows), "tables": {"runs": table}, "pictures": (picture,), "notes": ("Nothing else.",)}
@@ -172,7 +172,7 @@ def test_unknown_studies_are_refused_with_a_suggestion():
 
 def test_rows_are_frozen():
     with pytest.raises(AttributeError):
-        Row("x", "1", 1.0, True, "the same").agrees = False
+        StudyRow("x", "1", 1.0, True, "the same").agrees = False
 
 
 def test_verdicts_are_booleans_in_json(tmp_path):

@@ -33,6 +33,17 @@ def test_other_targets_pickle_too():
     assert pickle.loads(pickle.dumps(gravity().compile("exact")))([0, 0])[0] == gravity().exact([0, 0])[0]
 
 
+def test_programs_that_check_their_arguments_pickle_with_the_check():
+    """Those of quaternions, and those of a task that can be singular."""
+    leg, q = tp.load("solo12"), np.r_[np.zeros(6), 1.0, np.zeros(12)]
+    copy = pickle.loads(pickle.dumps(tp.gravity_torque(leg)))
+    assert np.array_equal(copy(q), tp.gravity_torque(leg)(q))
+    with pytest.raises(tp.TaupiError, match="quaternion of length zero"):
+        copy(0 * q)
+    with pytest.raises(tp.TaupiError, match="singular"):
+        pickle.loads(pickle.dumps(tp.operational.mass(ARM, task="xy")))([0.3, 0.0])
+
+
 def test_bound_programs_pickle_with_their_values():
     step = gravity().compile("cpu").bound()
     step.inputs["q"][:] = Q[0]

@@ -16,11 +16,12 @@ from support import ROUNDING, error, random_robot, random_states
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.program import long_traces
+from taupi.program import program as program_module
 from taupi.program.program import Port, trace
-from taupi.program.targets import cpu
+from taupi.program.targets import cpu, one_sample
 from taupi.program.targets.simd import llvm_module, machine_code
 from taupi.program.targets.simd.loops import sample_rows
+from taupi.threads import side_by_side
 
 # One unit in the last place of float32 is 6e-8; a few hundred operations lose some of it.
 SINGLE = 2e-5
@@ -299,12 +300,14 @@ def test_nothing_beyond_an_input_is_read(size):
 
 
 @pytest.mark.parametrize("layout", ["samples", "batch_last"])
-def test_threads_do_not_change_a_bit(y, arm, layout):
+def test_threads_do_not_change_a_bit(y, arm, layout, monkeypatch):
+    shared = []
+    monkeypatch.setattr(cpu, "side_by_side", lambda work, count: (shared.append(count), side_by_side(work, count)))
     states = random_states(arm, 5003, 3)
     kernels = [y.compile("cpu", layout=layout, threads=k) for k in (1, 2, 3)]
     one, two, three = (kernel(*states) for kernel in kernels)
     assert np.array_equal(one, two) and np.array_equal(one, three)
-    assert [len(kernel._pools) for kernel in kernels] == [0, 1, 1]  # two threads are worth having, one is not
+    assert shared == [2, 3]  # two threads are worth having, one is not
 
 
 def test_bound_form(y, arm):
@@ -340,11 +343,11 @@ def test_groups_cover_every_nonzero_once():
 
 
 def fresh(folder, robot_seed=5):
-    """Compile a program in a process of its own and return its output and what the folder holds."""
+    """Compile a program, for batches alone, in a process of its own and return its output."""
     code = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "from support import random_robot\nimport taupi as tp\n"
-        f"print(tp.gravity_torque(random_robot({robot_seed}, joints=2))([0.3, 0.4]).tolist())"
+        f"print(tp.gravity_torque(random_robot({robot_seed}, joints=2))([[0.3, 0.4]]).tolist())"
     )
     tests = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
     environment = os.environ | {"TAUPI_CACHE": str(folder)}
@@ -355,7 +358,9 @@ def fresh(folder, robot_seed=5):
 
 
 def files(folder):
-    return sorted(folder.rglob("*.o"))
+    """The machine code of programs in a folder; beside it is that of calls with one sample, which all programs share."""
+    shared = machine_code._file(one_sample._TEXT).name
+    return sorted(path for path in folder.rglob("*.o") if path.name != shared)
 
 
 def test_second_process_reads_what_the_first_compiled(tmp_path):
@@ -365,7 +370,7 @@ def test_second_process_reads_what_the_first_compiled(tmp_path):
     before = stored.stat().st_mtime_ns
     assert fresh(tmp_path) == first
     assert stored.stat().st_mtime_ns == before
-    assert not [p for p in stored.parent.iterdir() if p != stored and p.suffix != ".program"]
+    assert files(tmp_path) == [stored] and {p.suffix for p in stored.parent.iterdir()} <= {".o", ".program"}
 
 
 @pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "foreign", "swapped"])
@@ -446,7 +451,7 @@ def test_the_trace_of_very_many_joints_is_seen(monkeypatch):
         shown.append((title, total))
         yield shown.append
 
-    monkeypatch.setattr(long_traces, "progress", bar)
+    monkeypatch.setattr(program_module, "progress", bar)
     trace("few", lambda x: x, [Port("x", (74,))], [Port("y", (74,))])
     assert not shown
     many = trace("many", lambda x, y: x + y, [Port("x", (60,)), Port("z", (60,))], [Port("y", (60,))])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.program.targets import cuda, cuda_products
+from taupi.program.targets import cuda
 
 HAS_CUPY = importlib.util.find_spec("cupy") is not None
 
@@ -37,7 +37,7 @@ def test_spec_needs_no_device():
 @given(count=st.integers(0, 3000), tile=st.integers(1, 1500))
 def test_tiles_cover_every_sample_once_in_equal_parts(count, tile):
     covered = []
-    for samples, parts, starts in cuda_products.tiles(count, tile):
+    for samples, parts, starts in cuda.tiles(count, tile):
         assert samples % parts == 0
         covered += [k for start in starts for k in range(start, start + samples)]
     assert covered == list(range(count))
@@ -50,7 +50,7 @@ def test_spans_hold_all_that_a_row_may_fill():
     for row, (start, stop) in zip(mask, spans, strict=True):
         assert row[start] and row[stop - 1]
         assert not row[:start].any() and not row[stop:].any()
-    assert cuda_products.column_spans(np.zeros((1, 3), dtype=bool)) == ((0, 0),)
+    assert cuda.column_spans(np.zeros((1, 3), dtype=bool)) == ((0, 0),)
 
 
 class _Cublas:
@@ -97,7 +97,7 @@ def test_products_of_rows_are_the_normal_equations(monkeypatch, name):
         monkeypatch.setitem(sys.modules, module, types.ModuleType(module))
     monkeypatch.setitem(sys.modules, "cupy_backends.cuda.libs", types.SimpleNamespace(cublas=_Cublas))
     rows, columns = y.outputs[0].shape
-    products = cuda_products.RowProducts(cupy, spec.spans, columns, 12, 3, "float64")
+    products = cuda.RowProducts(cupy, spec.spans, columns, 12, 3, "float64")
     stacked = []
     for _ in range(2):
         states = [rng.normal(size=(12, *port.shape)) for port in y.inputs]

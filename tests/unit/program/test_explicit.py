@@ -18,6 +18,7 @@ from support import ROUNDING, error, random_robot
 import taupi as tp
 from taupi.program import Port, trace
 from taupi.program.explicit.expand import expand
+from taupi.program.explicit.formula_tree import _irreducible
 from taupi.program.explicit.writers import number_text
 
 BUILDERS = [
@@ -378,7 +379,7 @@ def test_latex_of_awkward_names():
 
 
 def test_matrix_inputs_keep_their_places():
-    from taupi.program.explicit.to_sx import program_of
+    from taupi.program.explicit.conversions import program_of
 
     program = trace("f", lambda a: a[0, 2] + 2 * a[1, 0] + 3 * a[1, 2], [Port("A", (2, 3))], [Port("y")])
     expansion = expand(program)
@@ -388,7 +389,7 @@ def test_matrix_inputs_keep_their_places():
 
 
 def test_programs_of_formulas_keep_constants():
-    from taupi.program.explicit.to_sx import program_of
+    from taupi.program.explicit.conversions import program_of
 
     constants = tp.program.Constants()
     length = constants("L", Fraction(1, 3), named=True)
@@ -531,3 +532,20 @@ def test_coordinates_as_functions_of_time():
     for bad in ("2t", 3, ""):
         with pytest.raises(tp.TaupiError, match=r"time is .* expected a name"):
             form.text(time=bad)
+
+
+def test_what_is_called_irreducible_has_no_factors():
+    """Against SymPy: sums of random products of four letters, of which some are themselves products of such sums."""
+    rng, letters, called = np.random.default_rng(0), sympy.symbols("a:d"), 0
+
+    def random_sum(count):
+        rows = rng.choice([0, 0, 1, 2], (count, 4), p=[0.4, 0.2, 0.3, 0.1])
+        return sum(rng.integers(1, 4) * sympy.prod(x**e for x, e in zip(letters, row, strict=True)) for row in rows)
+
+    for k in range(150):
+        whole = sympy.Poly(random_sum(3) * (random_sum(2) if k % 3 == 0 else 1), *letters)
+        terms = {tuple((i, e) for i, e in enumerate(powers) if e): c for powers, c in whole.terms()}
+        if len(terms) >= 3 and _irreducible(terms):
+            called += 1
+            assert [power for _, power in whole.factor_list()[1]] == [1], whole
+    assert called > 20

@@ -1,6 +1,10 @@
 """Plain calls with one sample: a short way through the checks, which must show in nothing but the time it takes."""
 
+import copy
 import dataclasses
+import gc
+import pickle
+import sys
 import threading
 import time
 
@@ -10,6 +14,7 @@ from support import random_robot, random_states
 
 import taupi as tp
 from taupi.program.program import Port, trace
+from taupi.program.targets import one_sample
 
 # What a call without arguments to convert may take on top of its machine code. Some 2 us on an idle machine; tests share theirs.
 OVERHEAD = 20e-6
@@ -20,9 +25,16 @@ def arm():
     return random_robot(21, joints=5)
 
 
-@pytest.fixture(scope="module")
-def y(arm):
-    return tp.regressor(arm, terms=("viscous",))
+@pytest.fixture(scope="module", params=["built-in", "python"])
+def y(arm, request):
+    """The regressor with the function of the interpreter, and with the one that Python has where that is not possible."""
+    program = dataclasses.replace(tp.regressor(arm, terms=("viscous",)))
+    kernel = program.compile("cpu")
+    assert type(kernel.one_sample) is type(len), "this build should have the built-in function"
+    program.__dict__["_compiled"] = kernel
+    if request.param == "python":
+        kernel.__dict__["one_sample"] = kernel._one_sample
+    return program
 
 
 @pytest.fixture(scope="module")
@@ -37,8 +49,8 @@ def test_a_sample_alone_has_the_bits_that_it_has_in_a_batch(y, states):
 
 
 def test_the_short_way_is_taken_and_only_for_what_needs_no_conversion(y, states):
-    kernel, one = y.compile("cpu"), states[:, 0]
-    assert kernel.one_sample(tuple(one)) is not None
+    kernel, one = y._compiled, states[:, 0]
+    assert kernel.one_sample(*one) is not None
     others = [
         one[:2],  # too few
         [*one[:2], one[2].astype(np.float32)],
@@ -49,8 +61,8 @@ def test_the_short_way_is_taken_and_only_for_what_needs_no_conversion(y, states)
         [*one[:2], np.ma.masked_array(one[2])],
         [*one[:2], 1.0],
     ]
-    assert all(kernel.one_sample(tuple(args)) is None for args in others)
-    assert y.compile("cpu", layout="batch_last").one_sample(tuple(one)) is None
+    assert all(kernel.one_sample(*args) is None for args in others)
+    assert y.compile("cpu", layout="batch_last").one_sample(*one) is None
 
 
 def test_any_form_of_the_arguments_gives_the_same(y, states):
@@ -143,3 +155,64 @@ def test_a_call_takes_microseconds(y, states):
         return min(times)
 
     assert least(lambda: y(q, qd, qdd)) - least(bound.run) < OVERHEAD
+
+
+@pytest.mark.parametrize("word", ["Py_GIL_DISABLED", "Py_DEBUG", "Py_TRACE_REFS"])
+def test_builds_with_other_objects_have_no_built_in_function(arm, states, word, monkeypatch):
+    monkeypatch.setattr(one_sample.sysconfig, "get_config_var", lambda name: name == word)
+    one_sample._usable.cache_clear()
+    try:
+        kernel = tp.gravity_torque(arm).compile("cpu")
+        assert one_sample.one_sample(kernel) is None
+        assert np.array_equal(kernel(states[0, 0]), kernel(states[0])[0])
+        assert kernel.one_finite_sample(1)(states[0, 0] * np.nan) is None
+        assert np.array_equal(kernel.one_finite_sample(1)(states[0, 0]), kernel(states[0, 0]))
+    finally:
+        one_sample._usable.cache_clear()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_inputs_that_are_not_finite_are_left_to_the_caller(arm, states, bad):
+    kernel = tp.inverse_dynamics(arm).compile("cpu")
+    q, qd, qdd = states[:, 0]
+    largest = np.full_like(qd, np.finfo(float).max)
+    assert np.array_equal(kernel.one_finite_sample(2)(q, qd, qdd), kernel(q, qd, qdd))
+    assert kernel.one_finite_sample(2)(q, largest, qdd) is not None  # its sum overflows, its entries are finite
+    for k in range(5):
+        spoilt = qd.copy()
+        spoilt[k] = bad
+        assert kernel.one_finite_sample(2)(q, spoilt, qdd) is None
+        assert kernel.one_finite_sample(2)(q, qd, spoilt) is not None
+
+
+def test_calls_keep_no_references(y, states):
+    def held():
+        return [sys.getrefcount(v) for v in (np.dtype(float), None, *states[:, 0])]
+
+    one = states[:, 0]
+    y(*one)
+    before = held()
+    for _ in range(1000):
+        y(*one)
+        y(*one[:2], one[2].astype(np.float32))
+    assert max(abs(a - b) for a, b in zip(held(), before, strict=True)) < 50
+
+
+def test_a_call_by_name_or_with_another_count_is_left_to_the_caller():
+    two = trace("two", lambda x: (x, x + 1), [Port("x", (2,))], [Port("a", (2,)), Port("b", (2,))])
+    function = two.compile("cpu").one_sample
+    assert [v.tolist() for v in function(np.zeros(2))] == [[0.0, 0.0], [1.0, 1.0]]
+    assert function() is None and function(np.zeros(2), np.zeros(2)) is None and function(x=np.zeros(2)) is None
+
+
+def test_copies_of_a_program_call_their_own(y, states):
+    for again in (copy.deepcopy(y._compiled), pickle.loads(pickle.dumps(y._compiled))):
+        assert np.array_equal(again.one_sample(*states[:, 0]), y(*states[:, 0]))
+
+
+def test_the_function_outlives_its_kernel(arm, states):
+    function = tp.inverse_dynamics(arm).compile("cpu").one_sample
+    want = function(*states[:, 0])
+    gc.collect()
+    tp.gravity_torque(arm).compile("cpu")(states[0, 0])
+    assert np.array_equal(function(*states[:, 0]), want)

@@ -10,6 +10,7 @@ from support import ROUNDING, error, random_states
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.program.ports import Constants
 from taupi.program.program import Port, trace
 from taupi.program.tape import UNARY, record
 from taupi.program.targets import exact, numpy
@@ -128,6 +129,14 @@ def test_columns_rows_and_counts(puma):
     assert chosen.operations.total < y.operations.total
     # Counting is of what is compiled: an independent count of the CasADi function's own instructions.
     assert sum(y.tape.counts.values()) - y.tape.counts["neg"] == y.operations.total
+
+
+@pytest.mark.parametrize("name", ["[", "[[a", "[a, b]", "]", "", "a b"])
+def test_constants_have_any_name(name):
+    """A joint may be called so; CasADi would take a bracket for the beginning of a list."""
+    constants = Constants()
+    third = trace("third", lambda x: constants(f"{name}.p[0]", Fraction(1, 3)) * x, [Port("x")], [Port("y")], constants)
+    assert third(1.5) == 0.5 and str(third.exact(Fraction(2)).item()) == "2/3"
 
 
 def test_unbound_symbols_say_how_to_bind():

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.program import recycled_memory
-from taupi.program.recycled_memory import LEAST, LIMIT, RecycledMemory
+from taupi.program import batch_results
+from taupi.program.batch_results import LEAST, LIMIT, RecycledMemory, kept_limit
 from taupi.program.targets import cpu
 
 FLOAT = np.dtype("float64")
@@ -124,14 +124,14 @@ def test_threads_never_share_memory(memory):
         thread.start()
     for thread in threads:
         thread.join()
-    assert not wrong and memory.kept <= LIMIT
+    assert not wrong and memory.kept <= memory.limit
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_a_forked_process_has_memory_of_its_own():
     code = (
         "import os, numpy as np\n"
-        "from taupi.program.recycled_memory import MEMORY\n"
+        "from taupi.program.batch_results import MEMORY\n"
         "a = MEMORY.array((1000,), np.dtype(float)); a[:] = 1\n"
         "MEMORY._lock.acquire()\n"
         "import threading\n"
@@ -144,6 +144,26 @@ def test_a_forked_process_has_memory_of_its_own():
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0", "1.0"]
+
+
+def test_the_limit_follows_the_memory_of_machine_and_container(monkeypatch, tmp_path):
+    machine = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 2**24}  # 64 GiB
+    monkeypatch.setattr(batch_results.os, "sysconf", machine.__getitem__, raising=False)
+    allowed = tmp_path / "memory.max"
+    monkeypatch.setattr(batch_results, "_ALLOWED", (str(allowed),))
+    assert kept_limit() == 2**33
+    for text, limit in (("max", 2**33), (str(2**34), 2**31), (str(2**30), LIMIT)):
+        allowed.write_text(text + "\n")
+        assert kept_limit() == limit == RecycledMemory().limit
+
+
+def test_kept_memory_is_released_when_asked():
+    shape = (LEAST // 8 + 1,)
+    array = batch_results.MEMORY.array(shape, FLOAT)
+    del array
+    assert batch_results.MEMORY.kept >= LEAST
+    tp.program.release_memory()
+    assert batch_results.MEMORY.kept == 0
 
 
 # Results of programs ---------------------------------------------------------------------------------------------
@@ -194,7 +214,7 @@ def test_large_results_come_from_used_memory_and_small_ones_do_not(monkeypatch):
     monkeypatch.setattr(cpu, "MEMORY", memory)
     y = tp.regressor(tp.load("panda"))
     states = np.zeros((3, 1000, 7))
-    assert 1000 * 490 * 8 > LEAST == recycled_memory.LEAST
+    assert 1000 * 490 * 8 > LEAST == batch_results.LEAST
     first = y(*states)
     place = address(first)
     del first

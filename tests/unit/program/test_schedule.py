@@ -5,8 +5,7 @@ import random
 import pytest
 
 import taupi as tp
-from taupi.program.schedule import most_waiting, with_few_waiting
-from taupi.program.tape import Instruction
+from taupi.program.tape import Instruction, most_waiting, with_few_waiting
 
 
 def evaluated(instructions, inputs):

@@ -55,3 +55,20 @@ def test_wrong_link_and_form_are_named():
         ex.link(7)
     with pytest.raises(tp.TaupiError, match="form 'slotine'"):
         ex.link(0, form="slotine")
+
+
+def test_an_arm_of_symbolic_lengths_is_a_card_in_a_notebook():
+    arm = tp.Robot.from_dh([dict(a="l1"), dict(a="l2")])
+    both = tp.explicit_regressor(arm)
+    for card in (both._repr_html_(), both.reduced._repr_html_(), both.classical_program._repr_html_()):
+        assert card.startswith("<")
+    # Folding with values can only save operations.
+    bound = both.classical_program.bind(l1=0.5, l2=0.5)
+    assert 0 < bound.operations.total <= both.classical_program.operations.total
+
+
+def test_matlab_counts_columns_from_one():
+    Y = tp.regressor(tp.load("elbow2r"))
+    first = Y.parameters.names[0]
+    assert f"  1  {first}," in Y.matlab()
+    assert f"  0  {first}," in Y.python()

@@ -7,11 +7,10 @@ import numpy as np
 from pages import Page
 
 import taupi as tp
-from taupi.reporting.excitation_content import SPARE, ExcitationContent
-from taupi.reporting.film import film
+from taupi.reporting.film import DrawnArm, film, strip
 from taupi.reporting.report import report_text
-from taupi.reporting.stick_figures import Arm, strip
-from taupi.reporting.viewpoint import FINE
+from taupi.reporting.sections.excitation import SPARE, ExcitationContent
+from taupi.reporting.skeleton import FINE
 
 LIMITS = {"lower": -2.0, "upper": 2.0, "velocity": 3.0, "acceleration": 10.0, "effort": 60.0}
 
@@ -38,7 +37,7 @@ def test_film_has_the_capsules_that_the_arm_is_kept_clear_by():
     space = tp.clearance(robot).space
     t = np.linspace(0.0, 2.0, 201)
     q = np.sin(np.outer(t, np.arange(1, 8))) * 0.5 + [0, 0, 0, -1.5, 0, 1.5, 0]
-    text = film(robot, [Arm("motion", "c0", t, q)], space)
+    text = film(robot, [DrawnArm("motion", "c0", t, q)], space)
     data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', text)[1])
     frames = np.array(data["arms"][0]["frames"], dtype=float)
     points = frames.reshape(len(frames), -1, 3)
@@ -52,7 +51,7 @@ def test_film_has_the_capsules_that_the_arm_is_kept_clear_by():
             assert np.abs(points[:, point] - middle - scale * world).max() < 0.01 * FINE
         assert abs(width - 2 * capsule.r * scale) < 0.01 * FINE
     assert text.count("<path d=") == len(robot.capsules) and "capsules</span>" in text
-    assert strip(robot, [Arm("motion", "c0", t, q)], space=space).count('<g class="capsules">') == 7
+    assert strip(robot, [DrawnArm("motion", "c0", t, q)], space=space).count('<g class="capsules">') == 7
 
 
 def test_page_of_a_clear_motion_says_how_near_it_comes(tmp_path):

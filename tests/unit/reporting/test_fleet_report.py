@@ -10,11 +10,9 @@ from runs_of_arms import arm, recorded
 
 import taupi as tp
 from taupi.identification.fleet import fleet_fit
-from taupi.reporting.arm_dots import arm_dots
-from taupi.reporting.arm_values import arm_values
-from taupi.reporting.fleet_page import FleetContent
-from taupi.reporting.sections.fleet import findings
-from taupi.reporting.sections.fleet.findings import FindingsSection
+from taupi.reporting.dots import arm_dots
+from taupi.reporting.sections import fleet as fleet_page
+from taupi.reporting.sections.fleet import FindingsSection, FleetContent, arm_values
 
 PARAMETER = "elbow.coulomb"
 
@@ -81,11 +79,19 @@ def test_changes_over_time_are_in_every_form_of_the_result(fleet):
     assert "changed over an arm's own logs" in text and "-8.0" in text and "+5.5" in text
     assert "changed" not in repr(fleet) and fleet.to_dict()["changes"] == []
     page = FindingsSection().fields(FleetContent(result))["sentences"]
-    assert "certainly not by chance (z = -8.0)" in page and "very likely not by chance (z = +5.5)" in page
+    assert "not by chance (z = -8.0)" in page and "not by chance (z = +5.5)" in page and "certainly" not in page
+
+
+def test_a_fleet_too_small_to_compare_says_so(fleet):
+    assert fleet.too_few and fleet.outliers(0.1, 1.0) == []
+    words = "4 arms are too few to tell whether one of them stands out"
+    assert words in repr(fleet) and any(words in note for note in fleet.notes)
+    page = FindingsSection().fields(FleetContent(fleet))["sentences"]
+    assert words in page and "Good" not in page
 
 
 def test_changes_that_are_not_described_are_counted(fleet, monkeypatch):
-    monkeypatch.setattr(findings, "MOST_CHANGES", 1)
+    monkeypatch.setattr(fleet_page, "MOST_CHANGES", 1)
     monkeypatch.setattr(fleet_fit, "MOST_CHANGES", 1)
     result = changing(fleet, [9.0, 8.0, 7.0])
     page = FindingsSection().fields(FleetContent(result))["sentences"]

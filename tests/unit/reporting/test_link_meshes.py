@@ -8,9 +8,8 @@ import pytest
 from support import error
 
 import taupi as tp
-from taupi.reporting.film import film
+from taupi.reporting.film import DrawnArm, film
 from taupi.reporting.link_meshes import link_meshes, simplified
-from taupi.reporting.stick_figures import Arm
 from taupi.reporting.viewer.scene import Scene
 
 URDF = """<robot name="drawn">
@@ -66,7 +65,7 @@ def test_simplified_surfaces_keep_their_extent():
     k = np.arange(4000) + 0.5
     z, turn = 1 - k / 2000, np.pi * (1 + 5**0.5) * k
     ring = np.sqrt(1 - z**2)
-    from taupi.excitation.geometry.shapes.solids import hull_triangles
+    from taupi.excitation.geometry.shapes import hull_triangles
 
     ball = hull_triangles(np.stack([ring * np.cos(turn), ring * np.sin(turn), z], axis=1))
     vertices, faces = simplified(ball, 400)
@@ -81,7 +80,7 @@ def test_the_film_carries_surfaces_with_their_links(tmp_path):
     robot = drawn(tmp_path)
     t = np.linspace(0, 1, 26)
     q = np.linspace(-1, 1, 26)[:, None]
-    text = film(robot, [Arm("a", "c0", t, q)])
+    text = film(robot, [DrawnArm("a", "c0", t, q)])
     data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', text, re.DOTALL)[1])
     assert len(data["surfaces"]) == 3 and 'value="0"' in text and "<output>0.00 s</output>" in text
     points = np.array(data["arms"][0]["frames"]).reshape(26, -1, 3)

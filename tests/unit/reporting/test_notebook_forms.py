@@ -110,3 +110,20 @@ def test_pictures_keep_peaks_and_survive_nothing():
 def test_a_picture_shows_itself():
     pytest.importorskip("matplotlib")
     assert tp.plot(ARM)._repr_png_().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("law", ["SlotineLi", "PDGravity", "ComputedTorque", "NiemeyerSlotine", "Walker"])
+def test_a_law_prints_a_card_with_its_gains_by_joint(law):
+    made = getattr(tp, law)(tp.load("puma560"))
+    lines = str(made).splitlines()
+    assert lines[0].startswith(f"{law} of puma560: adapts ")
+    gain = next(k for k, v in vars(made).items() if isinstance(v, np.ndarray) and v.shape == (6,))
+    column = lines[1].split().index(gain)
+    assert [float(line.split()[column]) for line in lines[3:9]] == pytest.approx(getattr(made, gain), rel=1e-3)
+    assert gain in made._repr_html_()
+
+
+def test_names_on_the_card_of_a_law_are_text():
+    arm = tp.load("elbow2r")
+    evil = dataclasses.replace(arm, name="<img src=x>")
+    assert "<img" not in tp.PDGravity(evil)._repr_html_()

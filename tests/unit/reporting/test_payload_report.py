@@ -7,7 +7,7 @@ import pytest
 from loads import ARM, LOAD, carried, recorded
 
 import taupi as tp
-from taupi.reporting.body_views import VIEWS, body_views, equivalent_ellipsoid
+from taupi.reporting.ellipsoids import VIEWS, body_views, equivalent_ellipsoid
 
 
 @pytest.fixture(scope="module")

@@ -10,14 +10,12 @@ from pages import Page
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.reporting.chart import SPAN, TALL, Line, chart, log_ticks
-from taupi.reporting.film import film
+from taupi.reporting.chart import SPAN, TALL, Line, chart, extent, log_ticks, ticks
+from taupi.reporting.film import DrawnArm, film, strip
 from taupi.reporting.report import report_text
 from taupi.reporting.run_content import run_content
-from taupi.reporting.run_page import run_page
-from taupi.reporting.sections.run import RUN_SECTIONS
-from taupi.reporting.stick_figures import Arm, strip
-from taupi.reporting.viewpoint import FINE
+from taupi.reporting.sections.run import RUN_SECTIONS, run_page
+from taupi.reporting.skeleton import FINE
 
 ARM = tp.load("zollo2r").with_gravity((0, -9.81, 0))
 MOTION = tp.Sinusoids([-0.8, 0.6], [[0.4, 0.2], [0.3, 0.3]], [[1.3, 3.1], [2.0, 4.3]])
@@ -131,7 +129,7 @@ def test_the_film_follows_forward_kinematics(name):
     rng = np.random.default_rng(0)
     t = np.linspace(0, 2, 401)
     q = np.cumsum(rng.normal(size=(401, arm.n)), axis=0) * 0.05
-    data = film_of(film(arm, [Arm("a", "c0", t, q), Arm("b", "c1", t[:100], q[:100])]))
+    data = film_of(film(arm, [DrawnArm("a", "c0", t, q), DrawnArm("b", "c1", t[:100], q[:100])]))
     assert data["arms"][1]["end"] < 0.5 < data["arms"][0]["end"] and (data["plane"] is None) == (name != "zollo2r")
     frames = np.array(data["arms"][0]["frames"]).reshape(51, -1, 3)
     rows = [8 * k for k in range(51)]
@@ -148,7 +146,7 @@ def test_the_film_follows_forward_kinematics(name):
 def test_the_strip_has_a_figure_a_moment_and_none_after_the_end():
     t = np.linspace(0, 3, 31)
     q = np.linspace(0, 1, 62).reshape(31, 2)
-    text = strip(ARM, [Arm("reference", "ghost", t, q), Arm("law", "c0", t[:11], q[:11])], alone=True)
+    text = strip(ARM, [DrawnArm("reference", "ghost", t, q), DrawnArm("law", "c0", t[:11], q[:11])], alone=True)
     Page(text)
     assert text.count('class="link ghost"') == 7 and text.count('class="link c0"') == 3
     assert [m for m in re.findall(r">([\d.]+) s<", text)] == ["0", "0.5", "1", "1.5", "2", "2.5", "3"]
@@ -284,3 +282,11 @@ def test_logarithmic_charts():
     times, values, _ = line(text, "measured")
     assert times.max() < 0.5 and np.abs(values / np.exp(-9 * times) - 1).max() < 5e-3
     assert log_ticks(-4.2, 1.3) == [-4.0, -3.0, -2.0, -1.0, 0.0, 1.0] and len(log_ticks(0.01, 0.012)) > 1
+
+
+@pytest.mark.parametrize("values", [[-1e308, 1e308], [0.0, 1e-320], [5e-324, 5e-324], [np.inf, np.nan], [3.0, 3.0]])
+def test_axes_of_runs_that_left_all_bounds(values):
+    """An infinite margin, or one below the smallest number, has no ticks."""
+    low, high = extent([np.array(values)])
+    assert -np.inf < low < high < np.inf and high - low < np.inf
+    assert ticks(low, high, 5) and all(np.isfinite(ticks(low, high, 5)))

@@ -1,8 +1,11 @@
 """The view in three dimensions: what it draws, what it plays, what it refuses, and the page in a real browser."""
 
+import socket
 import sys
 import threading
 from types import SimpleNamespace
+from urllib.parse import urlsplit
+from xml.sax.saxutils import escape
 
 import numpy as np
 import pytest
@@ -12,9 +15,7 @@ from support import error
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.reporting.viewer.motion import track_of
-from taupi.reporting.viewer.overlays import Overlays
-from taupi.reporting.viewer.scene import Scene, along, quaternion, unit_tube
+from taupi.reporting.viewer.scene import Overlays, Scene, along, quaternion, track_of, unit_tube
 
 ARM = tp.load("puma560")
 Q = np.array([0.3, -0.7, 0.5, 0.2, 0.9, -0.4])
@@ -99,6 +100,22 @@ def test_the_mass_felt_at_the_tip_is_that_of_the_task():
     assert around.tip_lengths(straight).max() <= 0.25 * around.scene.reach
 
 
+def test_a_tip_without_mass_yields_to_a_force():
+    """A joint that moves nothing with mass, and a description without masses: M is singular there."""
+    slide = tp.Robot.from_dh(
+        [{"a": 1.0}, {"joint": "prismatic", "alpha": "pi/2"}],
+        links=[
+            {"m": 2.0, "com": (0, 0, 0), "inertia": np.eye(3)},
+            {"m": 0, "com": (0, 0, 0), "inertia": np.zeros((3, 3))},
+        ],
+    )
+    around = Overlays(Scene(slide))
+    masses, _ = around.tip_masses(np.array([0.3, 0.2]))
+    assert 0 <= masses.min() < 1e-9 and np.isfinite(around.tip_lengths(masses)).all()
+    none = Overlays(Scene(tp.Robot.from_dh([{"a": 1.0}])))
+    assert not none.tip_masses(np.zeros(1))[0].any() and not none.tip_lengths(none.tip_masses(np.zeros(1))[0]).any()
+
+
 def test_capsules_are_where_clearance_has_them():
     panda = tp.load("panda")
     around, q = Overlays(Scene(panda)), np.array([0.1, -0.5, 0.2, -2.0, 0.0, 1.6, 0.8])
@@ -134,23 +151,37 @@ def test_where_it_is_served(monkeypatch):
     never.set()
 
 
+def switch_on(box):
+    """Click a checkbox until it is on: a page that is still being set up takes back what was clicked."""
+    from playwright.sync_api import TimeoutError, expect
+
+    for _ in range(10):
+        box.click(force=True)
+        try:
+            expect(box).to_be_checked(timeout=3_000)
+        except (AssertionError, TimeoutError):
+            continue
+        return
+    raise AssertionError("the checkbox stays off")
+
+
 def test_the_page_in_a_browser():
     pytest.importorskip("viser", reason="the extra view is not installed")
     with chromium() as browser:
         view = tp.view(ARM, LOG, port=8391)
         try:
             page, mistakes, fetched = opened(browser, view.url)
-            page.get_by_text("cond(M)").wait_for(timeout=30_000)
+            page.get_by_text("cond(M)").wait_for(timeout=60_000)
             view.seek(1.5)
             want = f"cond(M): {np.linalg.cond(tp.mass_matrix(ARM)(np.full(6, 0.25))):.3g}"
-            page.get_by_text(want).wait_for(timeout=10_000)
+            page.get_by_text(want).wait_for(timeout=60_000)
             for name in ("torques", "weights", "mass felt at the tip"):
-                page.get_by_role("checkbox", name=name).check(force=True)
+                switch_on(page.get_by_role("checkbox", name=name))
             masses = Overlays(Scene(ARM)).tip_masses(np.full(6, 0.25))[0][::-1]
             page.get_by_text(f"mass felt at the tip: {', '.join(f'{v:.3g}' for v in masses)} kg").wait_for(
-                timeout=10_000
+                timeout=60_000
             )
-            page.get_by_label("play").check(force=True)
+            switch_on(page.get_by_label("play"))
             page.wait_for_timeout(700)
             assert not np.allclose(view.q, 0.25)
             assert not mistakes and all(url.startswith((view.url, "data:", "blob:")) for url in fetched)
@@ -158,3 +189,103 @@ def test_the_page_in_a_browser():
                 view.show([1.0, 2.0])
         finally:
             view.close()
+
+
+# Names that would be code, and other pages -------------------------------------------------------------------------------
+
+SCRIPT = "<iframe srcdoc=\"<script>parent.document.title='EVIL'</script>\"></iframe><img src=x onerror=\"document.title='EVIL'\">"
+HOSTILE = (SCRIPT, "{document.title='EVIL'}", "![](http://127.0.0.1:9/EVIL) [x](javascript:document.title='EVIL')")
+
+
+def hostile_urdf(tmp_path, missing_mesh):
+    """An arm whose robot, links, joints and mesh have names that browsers and Markdown would run."""
+    name = [escape(text, {'"': "&quot;"}) for text in HOSTILE]
+    body = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    ball = "<collision><origin xyz='{} 0 0'/><geometry><sphere radius='0.1'/></geometry></collision>"
+    mesh = f'<visual><geometry><mesh filename="{name[0]}.stl"/></geometry></visual>' if missing_mesh else ""
+    links = [f'<link name="b{name[k]}{k}">{body}{ball.format(k)}{mesh}</link>' for k in range(3)]
+    joints = [
+        f'<joint name="{name[k + 1]}{k}" type="continuous"><parent link="b{name[k]}{k}"/><child link="b{name[k + 1]}{k + 1}"/>'
+        '<origin xyz="2 0 0"/><axis xyz="0 0 1"/></joint>'
+        for k in range(2)
+    ]
+    path = tmp_path / "arm.urdf"
+    path.write_text(f'<robot name="{name[0]}">{"".join(links + joints)}</robot>', encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("missing_mesh", [True, False])
+def test_a_browser_shows_hostile_names_as_text(tmp_path, missing_mesh):
+    pytest.importorskip("viser", reason="the extra view is not installed")
+    arm = tp.load(hostile_urdf(tmp_path, missing_mesh))
+    with chromium() as browser:
+        view = tp.view(arm, port=8395)
+        try:
+            page, mistakes, fetched = opened(browser, view.url)
+            page.get_by_text("cond(M)").wait_for(timeout=60_000)
+            switch_on(page.get_by_role("checkbox", name="capsules"))
+            shown = "Links are tubes" if missing_mesh else "nearest: "
+            page.get_by_text(shown).wait_for(timeout=60_000)
+            page.wait_for_timeout(500)
+            assert "<iframe srcdoc=" in page.get_by_text(shown).inner_text()
+            assert (
+                page.title() != "EVIL" and not page.locator("iframe").count() and not page.locator("img[src=x]").count()
+            )
+            assert not mistakes and all(url.startswith((view.url, "data:", "blob:")) for url in fetched)
+        finally:
+            view.close()
+
+
+def answer_to(view, path="/", **headers):
+    """The status line and the headers of what a view answers to a request."""
+    where = urlsplit(view.url)
+    with socket.create_connection((where.hostname, where.port), timeout=10) as line:
+        lines = "".join(f"{key.replace('_', '-')}: {value}\r\n" for key, value in headers.items())
+        line.sendall(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
+        head = iter(line.makefile("rb").readline, b"\r\n")  # up to the empty line
+        return "".join(part.decode() for part in head if part)
+
+
+UPGRADE = {
+    "Upgrade": "websocket",
+    "Connection": "Upgrade",
+    "Sec_WebSocket_Key": "dGhlIHNhbXBsZSBub25jZQ==",
+    "Sec_WebSocket_Version": "13",
+    "Sec_WebSocket_Protocol": "viser-v0",
+}
+
+
+def test_only_its_own_page_can_talk_to_it():
+    pytest.importorskip("viser", reason="the extra view is not installed")
+    view = tp.view(tp.load("elbow2r"), port=8399)
+    try:
+        own = urlsplit(view.url).netloc
+        page = answer_to(view, Host=own)
+        assert page.startswith("HTTP/1.1 200") and "Content-Security-Policy: default-src 'self'" in page
+        for host in ("localhost:9000", "[::1]:8080", "127.0.0.1"):
+            assert answer_to(view, Host=host).startswith("HTTP/1.1 200"), host
+        for host in ("evil.example", "localhost.evil.example:8399", "127.0.0.1.evil.example", "", "a:b:c", "[::1"):
+            assert answer_to(view, Host=host).split()[1] in ("400", "403"), host
+        assert answer_to(view, Host=own, Origin=f"http://{own}", **UPGRADE).startswith("HTTP/1.1 101")
+        assert answer_to(view, Host=own, **UPGRADE).startswith("HTTP/1.1 101")  # no browser
+        for origin in (
+            "http://evil.example",
+            "null",
+            f"http://{own}.evil.example",
+            "http://localhost:1",
+            f"file://{own}",
+        ):
+            assert answer_to(view, Host=own, Origin=origin, **UPGRADE).startswith("HTTP/1.1 403"), origin
+        assert answer_to(view, Host="evil.example", Origin="http://evil.example", **UPGRADE).startswith("HTTP/1.1 403")
+    finally:
+        view.close()
+
+
+def test_a_viser_that_cannot_be_checked_is_refused(monkeypatch):
+    stopped = []
+    server = SimpleNamespace(stop=lambda: stopped.append(True))
+    fake = SimpleNamespace(ViserServer=lambda **where: server, __version__="9")
+    monkeypatch.setitem(sys.modules, "viser", fake)
+    with pytest.raises(TaupiError, match="cannot be kept from other pages"):
+        tp.view(ARM)
+    assert stopped

@@ -8,7 +8,7 @@ import pytest
 import taupi as tp
 from taupi.model.body import pseudo_inertia, smallest_eigenvalue
 from taupi.robustness.page import study_page
-from taupi.robustness.uncertain_links import uncertain_links
+from taupi.robustness.study import uncertain_links
 
 ARM = tp.load("elbow2r")
 PUMA = tp.load("puma560")
@@ -56,6 +56,32 @@ def test_each_arm_is_the_same_under_all_laws_and_its_numbers_are_its_runs(study)
     assert np.isclose(study.errors("computed_torque")[-1], late.max())
     errors = study.errors("pd_gravity")
     assert (np.diff(errors) >= 0).all() and study.share("pd_gravity") == np.mean(errors < 0.03)
+
+
+def test_plant_and_sensors_are_those_of_every_arm(tmp_path):
+    outside = {"terms": ("viscous", "coulomb"), "torque_limits": 40.0, "delay": 0.002}
+    arm, sensors = ARM.with_friction(viscous=0.5, coulomb=0.3), tp.Sensors(q_noise=1e-3, velocity="difference")
+    law = tp.SlotineLi(arm, Lambda=4.0, K=[30.0, 8.0], terms=("viscous",))
+    hard = tp.ensembles.robustness(arm, [law], **SHORT, plant=tp.RigidPlant(arm, **outside), sensors=sensors)
+    k = hard.to_dict()["laws"]["slotine_li"]["worst"]["roll_out"]
+    alone = tp.RigidPlant(arm.with_parameters(hard.links[k]), **outside)  # an arm of its own, simulated by itself
+    motion = tp.Sinusoids([0.0, 0.0], [[0.5], [0.5]], [[1.0], [2.0]])
+    again = tp.simulate(alone, law, motion, duration=0.5, rate=500, initial=hard.initial[k], sensors=sensors, seed=k)
+    assert np.abs(again.q - hard.worst["slotine_li"].q).max() < 1e-12
+    late = np.sqrt((again.error[200:] ** 2).mean(axis=0)).max()
+    assert np.isclose(hard.errors("slotine_li")[-1], late, rtol=1e-9)
+    data = hard.to_dict()
+    assert data["laws"]["slotine_li"]["settings"]["Lambda"] == "4" and data["plant"]["delay"] == "0.002"
+    assert data["sensors"]["q_noise"] == "0.001" and "controller" not in data["provenance"]
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", study_page(hard))
+    assert {"Lambda", "4", "30, 8", "torque_limits", "40", "sensors: q_noise", "0.001"} <= set(cells)
+
+
+def test_another_plant_is_refused():
+    for plant in (tp.RigidPlant(PUMA), tp.ElasticPlant(tp.load("zollo2r")), "elbow2r"):
+        with pytest.raises(tp.TaupiError) as refused:
+            tp.ensembles.robustness(ARM, plant=plant, **SHORT)
+        assert refused.value.argument == "plant"
 
 
 def test_seeds_and_spread_decide(study):

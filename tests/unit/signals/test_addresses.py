@@ -15,7 +15,7 @@ from command_line import taupi
 from runs_of_arms import recorded, write_runs
 
 import taupi as tp
-from taupi.signals.formats import deadline, sources
+from taupi.signals.formats import sources
 
 SKIP = "the extra `remote` is not installed: pip install 'taupi[remote]'"
 pytest.importorskip("s3fs", reason=SKIP, exc_type=ImportError)
@@ -28,6 +28,8 @@ def files(tmp_path_factory):
     write_runs(folder, 2)
     for ending in (".csv", ".csv.gz", ".npz", ".mat"):
         tp.write_log(recorded(0), folder / f"run{ending}")
+    log = recorded(0)
+    tp.write_log(log.with_(segment=np.arange(len(log)) >= len(log) // 2), folder / "episodes.parquet")
     return folder
 
 
@@ -93,6 +95,16 @@ def test_a_pattern_is_expanded_and_streams_read_the_same(bucket, files):
     assert np.array_equal(local.values, expected.values)
 
 
+def test_the_runs_of_a_file_at_an_address_are_logs_of_their_own(bucket, files):
+    arm = tp.load("elbow2r")
+    expected = tp.identify(arm, files / "episodes.parquet", "wls")
+    assert len(expected.logs) == 2
+    for stream in (None, True):
+        fit = tp.identify(arm, f"{bucket}/episodes.parquet", "wls", stream=stream, block=500)
+        assert np.abs(fit.values - expected.values).max() < 1e-9 * np.abs(expected.values).max()
+        assert [log.path for log in fit.logs] == [f"{bucket}/episodes.parquet"] * 2
+
+
 def test_signatures_and_passwords_are_recorded_nowhere(web, tmp_path):
     address = web.replace("127", "me:hunter2@127") + "/run.csv?X-Signature=hunter2"
     done = taupi("identify", "elbow2r", address, "--estimator", "wls", "-o", tmp_path / "out")
@@ -148,19 +160,19 @@ def test_wrong_addresses_are_told_in_a_sentence(bucket, monkeypatch):
 
 
 def test_a_silent_server_meets_our_deadline(monkeypatch):
-    monkeypatch.setattr(deadline, "DEADLINE_S", 0.2)
+    monkeypatch.setattr(sources, "DEADLINE_S", 0.2)
     with (
         pytest.raises(tp.TaupiError, match=r"there cannot be read: no answer for 0.2 s"),
-        deadline.reading_error("there"),
+        sources.reading_error("there"),
     ):
-        deadline.watched(threading.Event().wait, 5)
+        sources.watched(threading.Event().wait, 5)
 
 
 def test_servers_that_accept_and_stay_silent_are_left_after_the_deadline(monkeypatch):
     """Of the web and of S3: a socket that takes a connection and never sends a byte."""
     import s3fs
 
-    monkeypatch.setattr(deadline, "DEADLINE_S", 0.5)
+    monkeypatch.setattr(sources, "DEADLINE_S", 0.5)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(8)
@@ -195,7 +207,7 @@ def test_a_log_that_is_replaced_while_it_is_read_is_told(bucket, monkeypatch):
 def test_what_may_not_be_read_is_told_with_what_to_check(monkeypatch):
     with (
         pytest.raises(tp.TaupiError, match=r"run\.csv may not be read .* AWS_ACCESS_KEY_ID"),
-        deadline.reading_error("s3://closed/run.csv"),
+        sources.reading_error("s3://closed/run.csv"),
     ):
         raise PermissionError("Forbidden")
 

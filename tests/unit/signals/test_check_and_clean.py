@@ -9,7 +9,7 @@ import pytest
 import taupi as tp
 from taupi.errors import TaupiError
 from taupi.model.robot_parts import Limits
-from taupi.signals.checking.rules import RULES
+from taupi.signals.checking.check import CHECKS
 
 RATE = 200.0
 
@@ -61,7 +61,7 @@ def test_every_finding_has_a_rule_and_the_report_is_json():
     report = tp.check_log(log)
     assert {"missing", "dead", "time-reversed"} <= set(report.kinds)
     for finding in report.findings:
-        assert finding.rule == "".join(map(str, RULES[finding.kind]))
+        assert finding.rule == str(CHECKS[finding.kind].remedy)
         assert finding.rule in repr(report)
     data = json.loads(json.dumps(report.data()))
     assert data["samples"] == 1000 and data["joints"] == ["j1", "j2"]
@@ -150,6 +150,12 @@ def test_dead_and_saturated_channels():
     inside = np.concatenate([np.arange(a, b + 1) for a, b in finding[0].rows])
     assert (clipped.tau[inside, 0] == -0.7).all() and len(inside) > 0.9 * (clipped.tau[:, 0] == -0.7).sum()
     assert not tp.check_log(log).of("saturated")
+    # One plateau may be a motion that waits at its end; a limit is met again.
+    once, twice = log.tau.copy(), log.tau.copy()
+    once[300:330, 0] = twice[300:330, 0] = twice[700:730, 0] = np.abs(log.tau[:, 0]).max() + 1.0
+    assert not tp.check_log(log.with_(tau=once)).of("saturated")
+    (finding,) = tp.check_log(log.with_(tau=twice)).of("saturated")
+    assert [(a, b) for a, b in finding.rows] == [(300, 329), (700, 729)]
     empty = changed(log, tau=put((slice(None), 1), np.nan))
     assert tp.check_log(empty).of("dead")[0].message == "no number at all"
 
@@ -272,3 +278,24 @@ def test_standing_still_is_no_repetition():
     still = np.concatenate([np.arange(len(log)), np.full(300, len(log) - 1)])
     long = log.rows(still).with_(time=np.arange(len(still)) / log.rate_hz)
     assert not tp.check_log(long).of("repeated")
+
+
+def test_degrees_are_named_where_a_robot_has_limits_too():
+    """A joint beyond two turns and its limits may be in degrees; one that may turn so far is not, whatever it is called."""
+    log = made()
+    log = log.with_(q=np.degrees(log.q), qd=None)
+    near, far = tp.load("panda").joints[0].limits, Limits(lower=-100.0, upper=100.0)
+    arm = tp.load("elbow2r")
+    for limits, found in ((near, 1), (far, 0)):
+        joints = tuple(dataclasses.replace(joint, limits=limits) for joint in arm.joints)
+        report = tp.check_log(log.with_(names=arm.joint_names), dataclasses.replace(arm, joints=joints))
+        assert len(report.of("unit")) == found and all("degrees?" in f.message for f in report.of("unit"))
+
+
+def test_what_is_done_is_said_once_for_findings_of_a_kind():
+    arm = tp.load("elbow2r")
+    joints = tuple(dataclasses.replace(j, limits=Limits(lower=-0.1, upper=0.1)) for j in arm.joints)
+    report = tp.check_log(made().with_(names=arm.joint_names), dataclasses.replace(arm, joints=joints))
+    lines = report.lines()
+    assert len(report.of("limit")) == 2 and sum("check units" in line for line in lines) == 1
+    assert all(f.message in "".join(lines) for f in report.findings)

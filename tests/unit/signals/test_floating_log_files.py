@@ -57,6 +57,17 @@ def test_what_is_written_reads_back(tmp_path, robot, log, ending):
     assert same(bare, tp.read_log(file))
 
 
+def test_columns_of_different_lengths_are_one_sentence(tmp_path, robot, log):
+    tp.write_log(log, tmp_path / "run.npz")
+    with np.load(tmp_path / "run.npz") as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    for name in arrays.keys() - {"time", "taupi_log"}:
+        for rows in (arrays[name][:-1], np.concatenate([arrays[name]] * 2)):
+            np.savez(tmp_path / "bad.npz", **{**arrays, name: rows})
+            with pytest.raises(tp.TaupiError, match=r"rows|row per time stamp|shape|lengths"):
+                tp.read_log(tmp_path / "bad.npz", robot)
+
+
 def test_blocks_are_the_whole_in_pieces(tmp_path, log):
     tp.write_log(log, tmp_path / "run.parquet")
     parts = list(tp.signals.log_blocks(tmp_path / "run.parquet", size=7))

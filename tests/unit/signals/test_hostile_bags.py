@@ -12,7 +12,7 @@ from rosbags.rosbag2 import Writer as Writer2
 from rosbags.rosbag2 import reader as reader2
 
 import taupi as tp
-from taupi.signals.formats.bag_unpacking import _unpacked
+from taupi.signals.formats.rosbag import unpacked
 
 LARGE = 3 << 20
 SMALL = {"unpacked_bytes": 1 << 20, "unpacked_ratio": 2}
@@ -86,6 +86,6 @@ def test_messages_that_unpack_to_many_times_their_size(tmp_path, length):
 
 def test_streams_behind_each_other_and_cut_off():
     packed = bz2.compress(b"a" * 3_000_000) + bz2.compress(b"b" * 100)
-    assert _unpacked(bz2.BZ2Decompressor, packed, 1, "x") == bz2.decompress(packed)
+    assert unpacked(bz2.BZ2Decompressor, packed, 1, "x") == bz2.decompress(packed)
     with pytest.raises(EOFError):
-        _unpacked(bz2.BZ2Decompressor, packed[:20], 1, "x")
+        unpacked(bz2.BZ2Decompressor, packed[:20], 1, "x")

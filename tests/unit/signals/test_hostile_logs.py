@@ -15,7 +15,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.formats.parquet_footer import RowGroup, row_groups
+from taupi.signals.formats.parquet import RowGroup, row_groups
 from taupi.signals.log import Filtering
 from taupi.signals.mapping.columns import Columns
 from taupi.signals.read import log_blocks
@@ -278,7 +278,7 @@ def test_encrypted_and_unknown_archives(tmp_path):
 # Text tables -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("codec", ["utf-16", "utf-8-sig"])
+@pytest.mark.parametrize("codec", ["utf-16", "utf-8-sig", "cp1252"])
 @pytest.mark.parametrize("zipped", [False, True])
 def test_text_as_excel_saves_it(tmp_path, codec, zipped):
     text = "t,q_épaule,tau_épaule\r\n" + "".join(f"{k},{k + 1},{k + 2}\r\n" for k in range(50))
@@ -287,6 +287,7 @@ def test_text_as_excel_saves_it(tmp_path, codec, zipped):
     log = tp.read_log(file)
     assert log.n == 1 and log.q[:, 0].tolist() == list(range(1, 51))
     assert sum(map(len, log_blocks(file, size=16))) == 50
+    assert any("Windows-1252" in note for note in log.notes) == (codec == "cp1252")
 
 
 def test_utf16_that_is_damaged_or_has_no_mark(tmp_path):

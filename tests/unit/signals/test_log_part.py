@@ -5,7 +5,7 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.log_part import asked_part
+from taupi.signals.read import asked_part
 
 
 def made(rows=1000, start=1000.3):

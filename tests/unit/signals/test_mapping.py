@@ -11,7 +11,7 @@ import taupi as tp
 from taupi.errors import TaupiError
 from taupi.signals.mapping.columns import Columns, Motor
 from taupi.signals.mapping.guess import parse_header
-from taupi.signals.mapping.units import factor
+from taupi.signals.mapping.units import DIMENSION, UNITS, factor
 
 
 def table(path, header, rows):
@@ -36,6 +36,27 @@ def table(path, header, rows):
         ("dq_2 (deg/s)", ("qd", "deg/s", "2")),
         ("qdd_rad_s2_4", ("qdd", "rad/s2", "4")),
         ("torque_Nm_5", ("tau", "Nm", "5")),
+        ("q_deg1", ("q", "deg", "1")),
+        ("qd_rpm12", ("qd", "rpm", "12")),
+        ("qd_rad_s2", ("qd", "rad/s", "2")),
+        ("qdd_rad_s21", ("qdd", "rad/s2", "1")),
+        ("qdd_1 [deg/s^2]", ("qdd", "deg/s2", "1")),
+        ("qd1 [\N{DEGREE SIGN}/s]", ("qd", "deg/s", "1")),
+        ("q_degrees3", ("q", "deg", "3")),
+        ("qd_deg_per_sec_1", ("qd", "deg/s", "1")),
+        ("tau_1_mNm", ("tau", "mNm", "1")),
+        ("tau_1 [N.mm]", ("tau", "Nmm", "1")),
+        ("tau_1_kgf_cm", ("tau", "kgfcm", "1")),
+        ("torque1 [kgf\N{MIDDLE DOT}cm]", ("tau", "kgfcm", "1")),
+        ("effort_elbow_kgcm", ("tau", "kgfcm", "elbow")),
+        ("torque_2 [oz-in]", ("tau", "ozfin", "2")),
+        ("torque_2_lbf_ft", ("tau", "lbfft", "2")),
+        ("Drehmoment A1 [N mm]", ("tau", "Nmm", "A1")),
+        ("torque_kg_1", ("tau", "", "kg_1")),
+        ("tau_mA1", ("current", "mA", "1")),
+        ("tau_A1", ("tau", "", "A1")),
+        ("t_\N{MICRO SIGN}s", ("time", "us", "")),
+        ("time_msec", ("time", "ms", "")),
         ("tau_a", ("tau", "", "a")),
         ("effort_A_arm_1", ("current", "A", "arm_1")),
         ("current_mA_3", ("current", "mA", "3")),
@@ -59,9 +80,28 @@ def test_commanded_values_are_not_measured_ones(header):
     assert not parse_header(header).measured
 
 
-@pytest.mark.parametrize("header", ["comment", "alpha_deg", "supply_rail_V", "temperature_1", "x", ""])
+@pytest.mark.parametrize("header", ["comment", "alpha_deg", "supply_rail_V", "pressure_1", "x", ""])
 def test_headers_that_are_not(header):
     assert parse_header(header) is None
+
+
+def test_every_unit_is_recognised_in_front_of_the_joint_and_behind_it():
+    for signal in ("q", "qd", "qdd", "tau", "current", "voltage", "theta"):
+        for unit in UNITS[DIMENSION[signal]]:
+            spelled = unit.replace("/", "_")
+            headers = [f"{signal}_{spelled}_2", f"{signal}_2_{spelled}", f"{signal}2 [{unit}]"]
+            headers += [f"{signal}_{spelled}2"] if len(unit) > 1 else []
+            for header in map(parse_header, headers):
+                assert (header.signal, header.unit, header.label) == (signal, unit, "2"), header
+
+
+def test_a_unit_that_the_signal_cannot_have_is_refused(tmp_path):
+    file = table(tmp_path / "run.csv", "t,q1,q2,vel_deg_1,vel_deg_2", [[k / 10, 0, 0, 1, 2] for k in range(3)])
+    with pytest.raises(TaupiError, match="'vel_deg_1' is qd, with the unit deg, expected a unit such as 'rad/s'"):
+        tp.read_log(file)
+    assert any("no unit of qd" in sentence for sentence in tp.signals.suggest_mapping(file).missing)
+    log = tp.read_log(file, columns={"time": "t", "q": "q{i}", "qd": {"columns": "vel_deg_{i}", "unit": "deg/s"}})
+    assert log.qd[0].tolist() == pytest.approx(np.radians([1, 2]))
 
 
 def test_a_guess_is_stated(tmp_path):
@@ -194,6 +234,11 @@ def test_signs_gains_offsets_and_matrices(tmp_path):
         ("thetad", "rpm", 3000, 100 * np.pi),
         ("thetadd", "deg/s2", 90, np.pi / 2),
         ("tau_m", "Ncm", 100, 1),
+        ("tau", "kgf cm", 100, 9.80665),
+        ("tau", "gf\N{MIDDLE DOT}cm", 1e5, 9.80665),
+        ("tau", "lbf ft", 1, 1.3558179483314004),
+        ("tau", "lbfin", 12, 1.3558179483314004),
+        ("tau", "ozf in", 16 * 12, 1.3558179483314004),
     ],
 )
 def test_units(signal, unit, number, si):
@@ -232,6 +277,35 @@ def test_gears_and_currents(tmp_path):
     assert np.allclose(log.q[0], [1.1, -4 - 1 + 0.2]) and np.allclose(log.qd[0], [0.1, -0.4 - 0.1])
     assert np.allclose(log.tau_m[0], [0.5, 0.5]) and np.allclose(log.tau[0], [50 - 25, -25])
     assert "tau = C^-T diag(ratio) tau_m" in log.notes[-1]
+
+
+@pytest.mark.parametrize(
+    ("coupling", "missing"),
+    [
+        (None, [True, False, False]),
+        ([[1, 0, 0], [0, 1, 0], [-1, 0, 1]], [True, False, False]),
+        ([[1, 0, 0], [-1, 1, 0], [0, 0, 1]], [True, False, False]),
+        ([[1, -1, 0], [0, 1, 0], [0, 0, 1]], [True, True, False]),
+    ],
+)
+def test_a_missing_current_is_missed_only_where_it_acts(tmp_path, coupling, missing):
+    """tau = C^-T tau_m: a motor's torque acts on its own joint, and on those that its column of C^-T couples it to."""
+    names = ",".join(f"motor_pos_{k},motor_current_{k}" for k in (1, 2, 3))
+    file = table(tmp_path / "run.csv", f"t,{names}", [[0, 1, "nan", 2, 1, 3, 1], [1, 1, 1, 2, 1, 3, 1]])
+    motor = {"torque_per_ampere": 2.0} | ({"coupling": coupling} if coupling else {})
+    log = tp.read_log(file, columns={"motor": motor})
+    assert np.isnan(log.tau[0]).tolist() == missing and np.isfinite(log.tau[1]).all()
+    whole = np.linalg.inv(np.array(coupling or np.eye(3))).T @ np.full(3, 2.0)
+    assert np.allclose(log.tau[1], whole) and np.allclose(log.tau[0][~np.array(missing)], whole[~np.array(missing)])
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_a_missing_column_is_missed_only_where_the_matrix_uses_it(tmp_path, value):
+    file = table(tmp_path / "run.csv", "t,a,b,c", [[0, value, 2, 3], [1, 1, 2, 3]])
+    matrix = [[1e-9, 0, 0], [0, 1e9, 0], [1, 0, 1], [0, 1, -1]]
+    log = tp.read_log(file, columns={"q": {"columns": ["a", "b", "c"], "matrix": matrix}})
+    assert np.isfinite(log.q).tolist() == [[False, True, False, True], [True] * 4]
+    assert log.q[1].tolist() == (np.array(matrix) @ [1, 2, 3]).tolist()
 
 
 def test_joints_in_the_order_of_the_robot(tmp_path):
@@ -412,3 +486,24 @@ def test_a_gap_among_guessed_columns_is_named_for_a_robot(tmp_path):
     with pytest.raises(TaupiError, match="q3 is missing: puma560 has 6 joints, and there are 5"):
         tp.read_log(file, tp.load("puma560"))
     assert tp.read_log(file).n == 5  # without a robot, nobody says that there should be six
+
+
+@pytest.mark.parametrize(
+    ("header", "signal", "role"),
+    [
+        ("Positionssollwert_2", "q", "commanded"),
+        ("actpos2", "q", "measured"),
+        ("qref2", "q", "commanded"),
+        ("q2_d", "q", "commanded"),
+        ("iqref2", "current", "commanded"),
+        ("taucmd2", "tau", "commanded"),
+    ],
+)
+def test_nouns_and_where_they_come_from_are_told_apart_if_written_together(header, signal, role):
+    got = parse_header(header)
+    assert (got.signal, got.role, got.label) == (signal, role, "2")
+
+
+@pytest.mark.parametrize("header", ["realtime", "offset", "dataset", "contact", "reset1", "q2Velocity"])
+def test_words_that_only_contain_a_noun_are_none(header):
+    assert parse_header(header) is None

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.simulation.default_motions import gentle_sines, swing
+from taupi.simulation.motion_limits import gentle_sines, swing
 
 T = np.linspace(0.0, 20.0, 4001)
 

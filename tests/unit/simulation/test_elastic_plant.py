@@ -295,7 +295,7 @@ def test_bad_input():
         tp.ElasticPlant(rigid.with_transmissions(stiffness=100))
     with pytest.raises(TaupiError, match=r"use taupi\.ElasticPlant"):
         tp.simulate(tp.RigidPlant(ARM), LAW, MOTION)
-    with pytest.raises(TaupiError, match="leave it out"):
+    with pytest.raises(TaupiError, match="Leave it out"):
         tp.ElasticPlant(ARM, terms=(tp.terms.Rotor(),))
     with pytest.raises(TaupiError, match="velocity is 3, expected True"):
         tp.laws.ElasticPDGravity(ARM, velocity=3)
@@ -303,7 +303,7 @@ def test_bad_input():
         tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, initial=[0.0, 0.1])
     with pytest.raises(TaupiError, match="6 positions and 3 velocities"):
         tp.simulate(tp.ElasticPlant(ARM), LAW, MOTION, initial=(np.zeros(6), np.zeros(3)))
-    with pytest.raises(TaupiError, match="knows only rigid arms"):
+    with pytest.raises(TaupiError, match="rigid arm"):
         tp.laws.lyapunov(LAW)
     with pytest.raises(TaupiError, match=r"controller.*theta, thetad.*expected shape"):
         tp.simulate(tp.ElasticPlant(ARM), lambda *_: [1.0], duration=0.01)

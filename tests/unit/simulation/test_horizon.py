@@ -9,6 +9,7 @@ import pytest
 import taupi as tp
 from taupi.simulation.horizon import ADAPTIVE_STEP, FIXED_STEP
 from taupi.simulation.integrators import ADAPTIVE, FIXED
+from taupi.simulation.plants.plant import Plant
 
 ARM = tp.load("elbow2r")
 PLANT = tp.RigidPlant(ARM)
@@ -62,8 +63,9 @@ def test_one_is_a_batch_of_one_and_a_batch_is_refused_as_one():
     options = {"duration": 0.1, "sensors": tp.Sensors(q_noise=1e-4), "initial": [0.2, 0.1]}
     one, many = tp.simulate(PLANT, LAW, MOTION, seed=0, **options), tp.simulate_many(PLANT, LAW, MOTION, **options)
     assert len(many) == 1 and np.array_equal(one.q, many[0].q) and one.provenance == many[0].provenance
-    with pytest.raises(tp.TaupiError, match=r"those of 3 roll-outs, expected one: use taupi\.simulate_many"):
+    with pytest.raises(tp.TaupiError) as raised:
         tp.simulate(PLANT, LAW, MOTION, duration=0.1, initial=np.zeros((3, 2)))
+    assert raised.value.argument == "initial" and raised.value.values["size"] == 3
 
 
 def test_laws_with_estimates_and_payloads_of_their_own():
@@ -113,9 +115,12 @@ def test_a_python_function_cannot_be_differentiated():
 
 
 def test_payloads_are_for_arms():
-    class Pendulum:
-        robot = ARM
-
+    members = [name for name in vars(Plant) if not name.startswith("_")]
+    Pendulum = type("Pendulum", (), {name: property(lambda _, k=name: getattr(PLANT, k)) for name in members})
+    assert isinstance(Pendulum(), Plant)
+    with pytest.raises(tp.TaupiError) as error:
+        tp.simulate_many(ARM)
+    assert error.value.argument == "plant"
     with pytest.raises(tp.TaupiError, match="payloads are for arms, and the plant is a Pendulum"):
         tp.simulate_many(Pendulum(), payloads=[None])
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 import taupi as tp
-from taupi.simulation.rollouts.noise import NoiseStreams
+from taupi.simulation.rollouts.sensing import NoiseStreams
 
 DRAWS = 20_000
 

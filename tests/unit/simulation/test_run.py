@@ -95,6 +95,19 @@ def test_texts_that_unpack_to_gigabytes_are_not_unpacked(run, tmp_path):
         tp.Run.load(tmp_path / "texts.parquet")
 
 
+@pytest.mark.parametrize("place, value", [(3, np.nan), (0, -np.inf), (-1, 1e308), (3, 0.0)])
+def test_times_of_a_saved_run_rise_and_are_finite(run, tmp_path, place, value):
+    run.save(tmp_path / "run.parquet")
+    columns = pq.read_table(tmp_path / "run.parquet")
+    time = columns.column("time").to_numpy().copy()
+    time[place] = value
+    time[0] = -1e308 if value == 1e308 else time[0]
+    at = columns.column_names.index("time")
+    pq.write_table(columns.set_column(at, columns.schema.field(at), pa.array(time)), tmp_path / "changed.parquet")
+    with pytest.raises(tp.TaupiError):
+        tp.Run.load(tmp_path / "changed.parquet")
+
+
 def test_the_picture_shows_the_run(run, tmp_path):
     figure = tp.plot(run, path=tmp_path / "run.png")
     assert (tmp_path / "run.png").stat().st_size > 10_000

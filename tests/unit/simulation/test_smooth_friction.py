@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.simulation.plants.smooth_friction import smoothed
 
 SPEEDS = np.array([-0.3, -0.02, -0.004, 0.0, 0.001, 0.008, 0.05])
 
@@ -16,14 +15,14 @@ def column(term):
 
 
 def test_a_jump_becomes_a_slope():
-    assert np.allclose(column(smoothed(tp.terms.Coulomb(), 0.01)), np.tanh(SPEEDS / 0.01))
-    assert np.allclose(column(smoothed(tp.terms.Coulomb(), 0.0)), np.sign(SPEEDS))
+    assert np.allclose(column(tp.terms.Coulomb().smooth(0.01)), np.tanh(SPEEDS / 0.01))
+    assert np.allclose(column(tp.terms.Coulomb().smooth(0.0)), np.sign(SPEEDS))
 
 
 def test_friction_with_a_width_of_its_own_keeps_it():
     """tanh(qd / v) has no jump: times another tanh it would be flat at standstill, and no law would cancel it."""
-    assert np.allclose(column(smoothed(tp.terms.Coulomb(0.05), 0.01)), np.tanh(SPEEDS / 0.05))
-    each = smoothed(tp.terms.Coulomb((0.05, 0.0)), 0.01)
+    assert np.allclose(column(tp.terms.Coulomb(0.05).smooth(0.01)), np.tanh(SPEEDS / 0.05))
+    each = tp.terms.Coulomb((0.05, 0.0)).smooth(0.01)
     for joint, width in enumerate((0.05, 0.01)):
         assert np.allclose(column(each.at(joint)), np.tanh(SPEEDS / width))
 

@@ -265,7 +265,7 @@ class SingularValue:
 
 
 @dataclass(frozen=True)
-class Weighted:
+class WeightedNorm:
     """A norm of a matrix whose columns are multiplied by `weights` and which may then be transposed."""
 
     inner: ConvexFunction

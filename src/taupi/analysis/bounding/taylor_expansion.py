@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import casadi as cs
 import numpy as np
@@ -44,7 +44,7 @@ def halves(lo: np.ndarray, hi: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 @dataclass(frozen=True, eq=False)
-class Expansion:
+class TaylorExpansion:
     """F(x) and its derivatives, at points and over boxes. `body` maps an SX column of `size` entries to a flat SX."""
 
     body: Callable[[Vector], Vector]
@@ -94,7 +94,7 @@ class Expansion:
         return int(np.prod(self.shape, dtype=int))
 
     @cached_property
-    def _compiled(self) -> Callable[..., Any]:
+    def _compiled(self) -> Callable[..., np.ndarray]:
         # A short program is faster when interpreted than when compiled.
         return self.point.compile("numpy" if self.point.operations.total < 500 else "cpu")
 
@@ -104,15 +104,16 @@ class Expansion:
 
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return F and dF/dx at points, in doubles."""
-        return self._compiled(x)
+        value, slopes = self._compiled(x)
+        return value, slopes
 
     @cached_property
-    def enclosed_at(self) -> Callable[..., Any]:
+    def enclosed_at(self) -> Callable[..., np.ndarray]:
         """F and its slopes at points, as intervals that include their rounding."""
         return self.point.compile("interval")
 
     @cached_property
-    def enclosed_over(self) -> Callable[..., Any]:
+    def enclosed_over(self) -> Callable[..., np.ndarray]:
         """F and its second derivatives over boxes, as intervals."""
         return self.curvature.compile("interval")
 
@@ -126,11 +127,11 @@ class Expansion:
         return trace("value", self.body, [Port("x", (self.size,))], [Port("f", (self._entries,))])
 
     @cached_property
-    def _plain(self) -> Callable[..., Any]:
+    def _plain(self) -> Callable[..., np.ndarray]:
         return self._program.compile("numpy")
 
     @cached_property
-    def _value(self) -> Callable[..., Any]:
+    def _value(self) -> Callable[..., np.ndarray]:
         return self._program.compile("interval")
 
     @property

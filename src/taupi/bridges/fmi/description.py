@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from xml.sax.saxutils import quoteattr
 
 from taupi.bridges.fmi.model import UnitModel, Variable
-from taupi.errors import TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.version import __version__
 
 # Control characters, which XML does not allow, and line breaks, which FMI forbids in names.
@@ -28,7 +28,7 @@ _BASE_UNITS = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListedVariable:
     """A variable in the list of a unit: its value reference, and its role for other units."""
 
     variable: Variable
@@ -53,20 +53,24 @@ class Listing:
         names = ("FIRST_INPUT", "FIRST_STATE", "FIRST_RATE", "FIRST_OUTPUT", "STEP", "VALUES")
         return {name: sum(sizes[: k + 1]) for k, name in enumerate(names)}
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ListedVariable]:
         """Return all variables."""
         m, first = self.model, self.first
-        result = [Entry(Variable("time", "s"), 0, "independent")]
-        result += [Entry(v, first["FIRST_INPUT"] + k, "input") for k, v in enumerate(m.inputs)]
+        result = [ListedVariable(Variable("time", "s"), 0, "independent")]
+        result += [ListedVariable(v, first["FIRST_INPUT"] + k, "input") for k, v in enumerate(m.inputs)]
         causality = "output" if m.states_are_outputs else "local"
-        result += [Entry(v, first["FIRST_STATE"] + k, causality, "exact") for k, v in enumerate(m.states)]
+        result += [ListedVariable(v, first["FIRST_STATE"] + k, causality, "exact") for k, v in enumerate(m.states)]
         for k, v in enumerate(m.states):
             rate = Variable(f"der({v.name})", _rate_unit(v.unit))
-            result.append(Entry(rate, first["FIRST_RATE"] + k, "local", "calculated", first["FIRST_STATE"] + k))
-        result += [Entry(v, first["FIRST_OUTPUT"] + k, "output", "calculated") for k, v in enumerate(m.outputs)]
+            result.append(
+                ListedVariable(rate, first["FIRST_RATE"] + k, "local", "calculated", first["FIRST_STATE"] + k)
+            )
+        result += [
+            ListedVariable(v, first["FIRST_OUTPUT"] + k, "output", "calculated") for k, v in enumerate(m.outputs)
+        ]
         if m.step is not None:
             step = Variable("step", "s", m.step)
-            result.append(Entry(step, first["STEP"], "parameter", "exact", None, "fixed"))
+            result.append(ListedVariable(step, first["STEP"], "parameter", "exact", None, "fixed"))
         return result
 
 
@@ -84,7 +88,8 @@ def description(model: UnitModel, identifier: str, token: str, fmi: str, sources
     names = [quoted(e.variable.name) for e in Listing(model).entries()]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         raise TaupiError(
-            f"Two variables would be called {shown(twice[0])}: XML cannot hold what tells them apart. Rename the joints."
+            "Two variables would be called {twice!r}: XML cannot hold what tells them apart. Rename the joints.",
+            twice=twice[0],
         )
     return (_version_3 if fmi == "3.0" else _version_2)(model, identifier, token, sources)
 
@@ -93,7 +98,7 @@ def _interval(model: UnitModel) -> str:
     return repr(model.step or 1e-3)
 
 
-def _units(entries: Sequence[Entry]) -> list[str]:
+def _units(entries: Sequence[ListedVariable]) -> list[str]:
     used = [name for name in _BASE_UNITS if any(e.variable.unit == name for e in entries)]
     return [
         "  <UnitDefinitions>",
@@ -106,6 +111,7 @@ def _head(model: UnitModel, attributes: str, fmi: str) -> list[str]:
     return [
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<fmiModelDescription fmiVersion="{fmi}" modelName={quoted(model.title)} {attributes}',
+        *([f"    description={quoted(model.policy)}"] if model.policy else []),
         f'    generationTool="taupi {__version__}" variableNamingConvention="flat">',
     ]
 
@@ -134,23 +140,23 @@ def _version_3(model: UnitModel, identifier: str, token: str, _sources: Sequence
     return "\n".join([*lines, "  </ModelStructure>", "</fmiModelDescription>", ""])
 
 
-def _float64(e: Entry) -> str:
+def _float64(e: ListedVariable) -> str:
     derivative = "" if e.derivative_of is None else f' derivative="{e.derivative_of}"'
     return f'    <Float64 name={quoted(e.variable.name)} valueReference="{e.reference}" {_common(e)}{derivative}{_value(e)}/>'
 
 
-def _common(e: Entry) -> str:
+def _common(e: ListedVariable) -> str:
     text = f'causality="{e.causality}" variability="{e.variability}"'
     return text if e.initial is None else f'{text} initial="{e.initial}"'
 
 
-def _value(e: Entry) -> str:
+def _value(e: ListedVariable) -> str:
     unit = "" if e.variable.unit is None else f' unit="{e.variable.unit}"'
     starts = e.causality == "input" or e.initial == "exact"
     return unit + (f' start="{e.variable.start!r}"' if starts else "")
 
 
-def _dependencies(model: UnitModel, e: Entry, offset: int) -> str:
+def _dependencies(model: UnitModel, e: ListedVariable, offset: int) -> str:
     """Return what an output depends on at the same instant: a state on itself, a sampled one on nothing, others on everything."""
     if model.sampled:
         return ' dependencies=""'

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isclose
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.bridges.alignment import Arrangement, central, link_frames, matched_joints, matrix_of, moved_body, vector_of
-from taupi.bridges.identified import Identified
+from taupi.bridges.alignment import ArmAtZero, central, link_frames, matched_joints, matrix_of, moved_body, vector_of
+from taupi.bridges.identified import Identified, unreal
 from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
-from taupi.bridges.real_bodies import unreal
 from taupi.errors import TaupiError, warn
 from taupi.model.formats import mjcf, xml_tree
+from taupi.model.formats.description import read_text
 from taupi.model.formats.mjcf_compile import compiled, mujoco_module
-from taupi.model.formats.text_file import read_text
-from taupi.model.formats.xml_edits import Edit, edited, insert_first, set_attributes
-from taupi.model.formats.xml_tree import Node
+from taupi.model.formats.xml_tree import Edit, Node, edited, insert_first, set_attributes
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import MULTIPLE
+
+if TYPE_CHECKING:
+    import mujoco
 
 # Relative to the largest entry: rounding of MuJoCo's principal axes.
 _EQUAL = 1e-12
@@ -47,7 +49,7 @@ class MjcfFile:
 
     path: Path
     text: str
-    model: Any
+    model: mujoco.MjModel
     degrees: bool
     bodies: Mapping[int, Node]
     robot: Robot
@@ -60,7 +62,9 @@ class MjcfFile:
         text, model = read_text(path), compiled(path)[0]
         root = xml_tree.parse(text, path.name)
         if root.tag not in ("mujoco", "mujocoinclude"):
-            raise TaupiError(f"{path.name}: the root element is <{root.tag[:40]}>, expected <mujoco>.")
+            raise TaupiError(
+                "{file}: the root element is <{tag}>, expected <mujoco>.", file=path.name, tag=root.tag[:40]
+            )
         spec = mujoco_module().MjSpec.from_file(str(path))
         _refuse_compiler(spec.compiler, path.name, fused=len(spec.bodies) > model.nbody)
         robot = mjcf.read(path)
@@ -88,7 +92,7 @@ def updated_text(source: Identified, file: MjcfFile) -> str:
     ours, theirs = source.robot, file.robot
     names = file.joints
     order = {j.name: k for k, j in enumerate(theirs.joints)}
-    arranged = Arrangement.of(theirs).chosen([order[names[j.name]] for j in ours.joints])
+    arranged = ArmAtZero.of(theirs).chosen([order[names[j.name]] for j in ours.joints])
     frames = link_frames(ours, arranged, vector_of(theirs.gravity, theirs), file.path.name)
     data = file.text.encode("utf-8")
     newline = "\r\n" if "\r\n" in file.text else "\n"
@@ -100,6 +104,8 @@ def updated_text(source: Identified, file: MjcfFile) -> str:
             edits += _inertial_edits(data, file.bodies[b], own, newline)
         if joint.kind not in MULTIPLE:
             wanted = JointAttributes.of(source.joints[joint.name])
+            rest = wanted.springref + mjcf.follower_offset(file.model, names[joint.name])
+            wanted = dataclasses.replace(wanted, springref=rest)
             edits += _joint_edits(data, file, names[joint.name], wanted)
     return edited(data, edits).decode("utf-8")
 
@@ -124,13 +130,15 @@ def _own_bodies(file: MjcfFile, k: int, asked: np.ndarray) -> dict[int, np.ndarr
     if _same(sum(seen.values(), start=np.zeros(10)), asked):
         return {}
     if not poses:
-        raise TaupiError(f"MJCF has no body between two joints of one body, and {link} has mass or inertia there.")
+        raise TaupiError(
+            "MJCF has no body between two joints of one body, and {link} has mass or inertia there.", link=link
+        )
     first, *others = poses
     own = moved_body(asked - sum((seen[b] for b in others), start=np.zeros(10)), poses[first])
     if others and unreal(own) and not unreal(asked):
         return _shared(file, poses, bodies, asked, names[first])
     if why := unreal(own):
-        raise TaupiError(f"MuJoCo would refuse body {names[first]!r}: {why}.")
+        raise TaupiError("MuJoCo would refuse body {name!r}: {why}.", name=names[first], why=why)
     _refuse_missing(file, [first])
     return {first: own}
 
@@ -146,8 +154,10 @@ def _shared(
     names = mjcf.body_names(file.model)
     fixed = ", ".join(names[f] for f in parts if names[f] != link)
     warn(
-        f"Body {link!r} without {fixed} would not be a real body. So its parameters are shared among all of them, in proportion "
-        "to their masses in the file."
+        "Body {link!r} without {fixed} would not be a real body. So its parameters are shared among all of them, "
+        "in proportion to their masses in the file.",
+        link=link,
+        fixed=fixed,
     )
     return parts
 
@@ -156,9 +166,10 @@ def _refuse_missing(file: MjcfFile, numbers: Sequence[int]) -> None:
     for b in numbers:
         if b not in file.bodies:
             raise TaupiError(
-                f"{file.path.name} has no element of body {mjcf.body_names(file.model)[b]!r} of its own: it includes, attaches "
-                "or replicates it.",
+                "{file} has no element of body {body_name!r} of its own: it includes, attaches or replicates it.",
                 remedy="Give the file that has the bodies themselves.",
+                file=file.path.name,
+                body_name=mjcf.body_names(file.model)[b],
             )
 
 
@@ -167,9 +178,11 @@ def _refuse_lighter(file: MjcfFile, b: int, own: np.ndarray) -> None:
     m, _, inertia = central(own)
     if m < file.least[0] or np.linalg.eigvalsh(inertia)[0] < file.least[1]:
         raise TaupiError(
-            f"{file.path.name} has the compiler setting boundmass or boundinertia, with which MuJoCo would make body "
-            f"{mjcf.body_names(file.model)[b]!r} heavier than it is.",
+            "{file} has the compiler setting boundmass or boundinertia, with which MuJoCo would make body "
+            "{body_name!r} heavier than it is.",
             remedy="Take it out of the file first.",
+            file=file.path.name,
+            body_name=mjcf.body_names(file.model)[b],
         )
 
 
@@ -238,13 +251,13 @@ def _joint_edits(data: bytes, file: MjcfFile, name: str, wanted: JointAttributes
     return set_attributes(data, node, changed)
 
 
-def _bent(model: Any, owner: str, row: int) -> bool:
+def _bent(model: object, owner: str, row: int) -> bool:
     """Return whether damping ("dof") or a spring ("jnt") is nonlinear, as newer releases of MuJoCo allow."""
     table = getattr(model, "dof_dampingpoly" if owner == "dof" else "jnt_stiffnesspoly", None)
     return table is not None and bool(np.any(table[row]))
 
 
-def _body_nodes(root: Node, model: Any) -> dict[int, Node]:
+def _body_nodes(root: Node, model: mujoco.MjModel) -> dict[int, Node]:
     """Return the elements of bodies by their number in the compiled model: all, in order, or those with their own name."""
     nodes = [node for world in root.all("worldbody") for node in _bodies_below(world)]
     names = [model.body(b).name for b in range(model.nbody)]
@@ -270,8 +283,8 @@ def _joint_nodes(node: Node) -> Iterator[Node]:
             yield from _joint_nodes(child)
 
 
-def _refuse_compiler(compiler: Any, where: str, fused: bool) -> None:
-    """Refuse settings that make MuJoCo use other masses than those of <inertial>, and `fused` bodies."""
+def _refuse_compiler(compiler: mujoco.MjsCompiler, where: str, fused: bool) -> None:
+    """Refuse settings that make MuJoCo use other masses than <inertial> states, and `fused` bodies."""
     mujoco = mujoco_module()
     if compiler.inertiafromgeom == mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE:
         problem = 'inertiafromgeom="true", by which MuJoCo takes inertias from shapes alone'
@@ -281,4 +294,9 @@ def _refuse_compiler(compiler: Any, where: str, fused: bool) -> None:
         problem = 'fusestatic="true", by which MuJoCo adds bodies without joints to those that carry them'
     else:
         return
-    raise TaupiError(f"{where} has the compiler setting {problem}.", remedy="Take it out of the file first.")
+    raise TaupiError(
+        "{where} has the compiler setting {problem}.",
+        remedy="Take it out of the file first.",
+        where=where,
+        problem=problem,
+    )

@@ -6,11 +6,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from taupi.bridges.identified import Identified, identified
+from taupi.bridges.identified import Identified, identified, listed
 from taupi.bridges.mujoco.edited_mjcf import MjcfFile, updated_text
 from taupi.bridges.mujoco.joint_attributes import SOFT
 from taupi.bridges.mujoco.new_mjcf import new_text
-from taupi.bridges.unplaced import listed
 from taupi.errors import TaupiError, warn
 from taupi.files import path_of, write_text
 from taupi.identification.results.fit import Fit
@@ -48,15 +47,25 @@ def write_mjcf(
 ) -> MjcfExport:
     """Write the `source`, a robot, or a fit with what was identified, as an MJCF file for MuJoCo to `path`.
 
-    Inertials, and of each joint `armature`, `damping`, `frictionloss`, `stiffness` and `springref`, are written into the MJCF at
-    the path `model`, by default the one that the robot was read from; nothing else of its text changes. Its bodies may have
-    other frames than the robot's links, and its base may be mounted differently, as long as its joints have the same axes.
-    Without an MJCF, a new one is made from the robot's links, joints and frames.
+    Inertials, and of each joint `armature`, `damping`, `frictionloss`, `stiffness` and `springref`, are written into an MJCF,
+    nothing else of whose text changes. What a fit has not identified becomes 0, as in its predictions. A constant torque is
+    written as a spring of 1e-6 N m/rad far from rest. Friction that depends on load or bends with speed has no place in MJCF: it
+    is named in `lost`, and the viscous and dry friction that come nearest to it on the fitted logs are written instead.
 
-    What a fit has not identified becomes 0, as in its predictions. A constant torque is written as a spring of 1e-6 N m/rad far
-    from rest. Friction that depends on load or bends with speed has no place in MJCF: it is named in `lost`, and the viscous and
-    dry friction that come nearest to it on the fitted logs are written instead. A fit whose verdict is wrong is refused, unless
-    `anyway`. A file that exists is overwritten only with `force`.
+    Args:
+        source: A robot, or a fit.
+        path: The path of the file to write.
+        model: The path of the MJCF to write into, by default the one that the robot was read from. Its bodies may have other
+            frames than the robot's links, and its base may be mounted differently, as long as its joints have the same axes.
+            Without one, a new MJCF is made from the robot's links, joints and frames.
+        force: Whether a file that exists is overwritten, False by default.
+        anyway: Whether a fit whose verdict is wrong is written all the same, False by default.
+
+    Returns:
+        What was written, with `notes` and what was `lost`.
+
+    Raises:
+        TaupiError: If the robot has drives that MuJoCo has no joints for, or the MJCF is of another robot.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -85,8 +94,10 @@ def _own_file(robot: Robot) -> Path | None:
     path = Path(robot.source.path)
     if not path.is_file():
         raise TaupiError(
-            f"{robot.name} was read from {path}, which is no longer there.",
+            "{robot} was read from {path}, which is no longer there.",
             remedy="Give an MJCF to write into: model=... in Python, --mjcf on the command line.",
+            robot=robot.name,
+            path=path,
         )
     return path
 
@@ -105,6 +116,8 @@ def _notes(taken: Identified, lost: tuple[str, ...]) -> list[str]:
 def _warn_of_assets(text: str, original: Path, target: Path) -> None:
     if original.resolve().parent != target.resolve().parent and (" file=" in text or "meshdir=" in text):
         warn(
-            f"{original.name} names files beside itself (meshes, textures, included files): MuJoCo looks for them beside "
-            f"{target}."
+            "{original} names files beside itself (meshes, textures, included files): MuJoCo looks for them "
+            "beside {target}.",
+            original=original.name,
+            target=target,
         )

@@ -9,15 +9,21 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from taupi.control.emitted_controller import controller_files
+import numpy as np
+
+from taupi.checks import positive
+from taupi.control.emitted_controller import LONGEST_GAP, controller_files, guard_of
+from taupi.control.gains import RATE, check_gains
 from taupi.control.law import Law
-from taupi.errors import Argument, TaupiError, shown
+from taupi.dynamics.types import ArrayLike
+from taupi.errors import TaupiError
 from taupi.files import path_of, write_folder
-from taupi.identification.online.component import Component
-from taupi.identification.online.emitted import component_files
+from taupi.identification.online.component import Component, component_files
+from taupi.identification.row_layout import RowLayout
 from taupi.model.robot import Robot
 from taupi.program.emitters.dialect import page_text, safe
-from taupi.program.port import Port
+from taupi.program.guard import Guard
+from taupi.program.ports import Port
 from taupi.version import __version__
 
 # What REP 144 allows for the name of a package; C allows all of it.
@@ -35,17 +41,33 @@ _NODE_DEPENDS = ("rclcpp", "sensor_msgs", "std_msgs")
 
 
 def emit_ros2(
-    source: Law | Component, directory: str | os.PathLike[str], name: str | None = None, force: bool = False
+    source: Law | Component,
+    directory: str | os.PathLike[str],
+    name: str | None = None,
+    force: bool = False,
+    rate: float = RATE,
+    effort_limits: ArrayLike | None = None,
+    longest_gap: float = LONGEST_GAP,
 ) -> list[Path]:
-    """Write the `source` as a ROS 2 package into a `directory`, and return the paths of its files.
+    """Write a control law or an online component as a ROS 2 package, and return the paths of its files.
 
     A control law becomes a ros2_control controller: effort commands from position and velocity states, desired motions from a
     topic. An observer, tracker or estimator (`taupi.momentum_observer`, `fit.tracker()`) becomes a node that reads joint
     states and publishes its results. Either has CMake files, parameters, a README.md, and the harness that compares its C with
     Python. It is written against the public interfaces of Humble to Jazzy, and was compiled against a stand-in of their headers.
 
-    `name` is that of the package, by default from the robot's name and its kind. An existing package is overwritten only with
-    `force`. Names of joints that ros2_control cannot hold, and laws of elastic joints or tasks, are refused.
+    Args:
+        source: A control law, an observer, a tracker or an estimator.
+        directory: The directory of the package.
+        name: The name of the package, by default from the robot's name and its kind.
+        force: Whether an existing package is overwritten, False by default.
+        rate: The rate of the controller manager, Hz, 1000 by default.
+        effort_limits: For a law, as in `taupi.emit_controller`: by default as the description states them.
+        longest_gap: For a law, the longest time between two samples, s; 0.1 by default.
+
+    Raises:
+        TaupiError: If a joint has a name that ros2_control cannot hold, a law is of elastic joints or a task, or its gains are
+            too high for `rate`, by its own model of the robot.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -55,23 +77,29 @@ def emit_ros2(
     """
     if not isinstance(source, Law | Component):
         raise TaupiError(
-            Argument("source"),
-            f" is {shown(source)}, expected a control law, taupi.momentum_observer(...) or fit.tracker().",
+            "{source} is {got!r}, expected a control law, taupi.momentum_observer(...) or fit.tracker().", got=source
         )
     robot = source.robot
     chosen = f"{_package_word(robot.name)}_{source.name}" if name is None else name
     if not isinstance(chosen, str) or not _PACKAGE.fullmatch(chosen):
         raise TaupiError(
-            Argument("name"),
-            f" is {shown(chosen)}, expected that of a ROS package: small letters, digits and single underscores, a letter first.",
+            "{name} is {got!r}, expected that of a ROS package: small letters, digits and single "
+            "underscores, a letter first.",
+            got=chosen,
         )
     for joint in robot.joint_names:
         if not _JOINT.fullmatch(joint):
             raise TaupiError(
-                f"{robot.name} has a joint {joint!r}, which cannot be the name of an interface in ros2_control.",
+                "{robot} has a joint {joint!r}, which cannot be the name of an interface in ros2_control.",
                 remedy="Rename it: without blanks, slashes, quotes and backslashes.",
+                robot=robot.name,
+                joint=joint,
             )
-    texts = _controller_texts(source, chosen) if isinstance(source, Law) else _node_texts(source, chosen)
+    if isinstance(source, Law):
+        check_gains(source, positive("rate", rate))
+        texts = _controller_texts(source, chosen, guard_of(source, effort_limits, longest_gap, rate=rate), rate)
+    else:
+        texts = _node_texts(source, chosen)
 
     def fill(folder: Path) -> None:
         for file, text in texts.items():
@@ -83,15 +111,17 @@ def emit_ros2(
     return [target / file for file in sorted(texts)]
 
 
-def _controller_texts(law: Law, name: str) -> dict[str, str]:
+def _controller_texts(law: Law, name: str, guard: Guard, rate: float) -> dict[str, str]:
     robot, n = law.robot, law.robot.n
     ports = law.ports()[:5]
     if [p.name for p in ports] != ["q", "qd", "q_des", "qd_des", "qdd_des"] or any(p.shape != (n,) for p in ports):
         raise TaupiError(
-            f"{law.name} takes {', '.join(p.name for p in ports)}: ros2_control has positions and velocities of joints alone.",
-            remedy="Take a law of rigid joints in joint coordinates, such as taupi.SlotineLi or taupi.PDGravity.",
+            "{law} takes {ports:,}: ros2_control has positions and velocities of joints alone.",
+            remedy=("Take a law of rigid joints in joint coordinates, such as taupi.SlotineLi or taupi.PDGravity."),
+            law=law.name,
+            ports=[p.name for p in ports],
         )
-    limits = [joint.limits.effort or _NO_LIMIT for joint in robot.driving_joints]
+    limits = np.minimum(guard.effort, _NO_LIMIT).tolist()
     rows = [
         f"| {page_text(joint)} | {f'{v:g}' if v < _NO_LIMIT else 'not stated'} |"
         for joint, v in zip(robot.joint_names, limits, strict=True)
@@ -102,7 +132,7 @@ def _controller_texts(law: Law, name: str) -> dict[str, str]:
         "joint_rows": "\n".join(rows),
         "depends": _depends(_CONTROLLER_DEPENDS),
     }
-    sources = controller_files(law, name)
+    sources = controller_files(law, name, guard, rate)
     words["sources"] = _sources(sources)
     return {
         **_placed(sources, name),
@@ -117,10 +147,15 @@ def _controller_texts(law: Law, name: str) -> dict[str, str]:
 
 
 def _node_texts(component: Component, name: str) -> dict[str, str]:
+    robot = component.robot
     unknown = [signal for signal in component.signals if signal not in ("q", "qd", "qdd", "tau")]
-    if unknown or component.robot.elastic_joints or component.robot.floating:
+    beyond = RowLayout(robot, elastic=bool(robot.elastic_joints)).beyond_rigid
+    if unknown or beyond:
         raise TaupiError(
-            f"The {component.name} of {component.robot.name} needs more than joint states have: motors behind springs, or a base."
+            "The {component} of {robot} needs more than joint states have: {more}.",
+            component=component.name,
+            robot=robot.name,
+            more=beyond or ", ".join(unknown),
         )
     outputs = component.emitted_outputs()
     accelerates = "qdd" in component.signals

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taupi.cli.description import Description
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.options import JsonOption, RobotArgument
-from taupi.errors import TaupiError, shown
+from taupi.cli.options import Description, JsonOption, RobotArgument
+from taupi.errors import TaupiError
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
@@ -70,6 +69,6 @@ def joint_ranges(robot: Robot, texts: Sequence[str]) -> dict[str, tuple[float, f
         except ValueError:
             colon = ""
         if not colon:
-            raise TaupiError(f"--range is {shown(text)}, expected lo:hi or joint=lo:hi, as in --range joint2=-1:1.")
+            raise TaupiError("--range is {got!r}, expected lo:hi or joint=lo:hi, as in --range joint2=-1:1.", got=text)
         ranges.update(dict.fromkeys([joint] if joint else robot.joint_names, ends))
     return ranges or None

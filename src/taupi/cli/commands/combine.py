@@ -40,12 +40,13 @@ def combine(
     taupi combine out 's3://bucket/*.piece' -o later --urdf
     """
     import taupi as tp
-    from taupi.cli.show.fit import fit_data, fit_summary
+    from taupi.cli.commands.identify import fit_data, fit_summary
+    from taupi.identification.results.fit_file import load_torque_fit
 
     refuse_results(output, force)
     with progress("combine", 2) as step:
         step("fitting")
-        result = with_record(tp.identify_pieces(tp.load_fit(fit), expanded(pieces), estimator), Reading())
+        result = with_record(tp.identify_pieces(load_torque_fit(fit), expanded(pieces), estimator), Reading())
         step("writing")
         paths = write_results(result, output, exports, force)
     print(json.dumps(fit_data(result, [], paths), indent=2) if as_json else fit_summary(result, []))

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from taupi.cli.fit_reading import like_the_fit
+from taupi.cli.fit_folder import like_the_fit
 from taupi.cli.options import FrameOption, JsonOption, ValidationPreparation
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.identification.rows.preparation import Preparation
-from taupi.signals.reading import Reading, Streaming
+from taupi.signals.reading import Reading
 
 if TYPE_CHECKING:
     from taupi.identification.results.fit import Fit
@@ -37,7 +37,10 @@ def compare(
     engine: Annotated[
         str | None,
         typer.Option(
-            "--with", metavar="ENGINE", help="mujoco: A is a fit, and B a model of this engine; more logs follow."
+            "--with",
+            "--engine",
+            metavar="ENGINE",
+            help="mujoco: A is a fit, and B a model of this engine; more logs follow.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -57,22 +60,23 @@ def compare(
     taupi compare out --with mujoco model.xml run3.csv
     """
     import taupi as tp
+    from taupi.identification.results.fit_file import load_torque_fit
     from taupi.signals.formats.sources import shown_address
 
     if engine is not None:
         _compare_engine(first, engine, second, logs or [], as_json, reading, preparation)
         return
-    a = tp.load_fit(first) if _is_fit(first) else _identified(first, robot, reading, preparation)
+    a = load_torque_fit(first) if _is_fit(first) else _identified(first, robot, reading, preparation)
     if logs or not _is_fit(second):
         reading = like_the_fit(a, reading)
     if not logs or not _is_fit(second):
         later = [second, *(logs or [])]
-        other = tp.load_fit(second) if _is_fit(second) else later
+        other = load_torque_fit(second) if _is_fit(second) else later
         changes = tp.what_changed(a, other, at=at, reading=reading, **preparation)
         changes = changes.named(shown_address(first), ", ".join(map(shown_address, later)))
         print(json.dumps(changes.to_dict(), indent=2) if as_json else repr(changes))
         return
-    b = tp.load_fit(second)
+    b = load_torque_fit(second)
     comparisons = [tp.compare(a, b, log, reading=reading, **preparation) for log in logs]
     if as_json:
         print(json.dumps([comparison.to_dict() for comparison in comparisons], indent=2))
@@ -92,12 +96,15 @@ def _compare_engine(
 ) -> None:
     """Print the torques that another engine's model predicts for logs, beside those of a fit."""
     import taupi as tp
+    from taupi.identification.results.fit_file import load_torque_fit
 
     if not logs:
         raise TaupiError(
-            f"--with {engine} needs a fit, a model and a log: taupi compare FIT --with {engine} {model} LOG."
+            "--with {engine} needs a fit, a model and a log: taupi compare FIT --with {engine} {model} LOG.",
+            engine=engine,
+            model=model,
         )
-    loaded = tp.load_fit(fit)
+    loaded = load_torque_fit(fit)
     reading = like_the_fit(loaded, reading)
     seen = [tp.bridges.compare_with(loaded, engine, model, log, reading=reading, **preparation) for log in logs]
     print(json.dumps([each.to_dict() for each in seen], indent=2) if as_json else "\n\n".join(map(repr, seen)))
@@ -114,8 +121,8 @@ def _identified(log: Path, robot: str | None, reading: Reading, preparation: dic
     import taupi as tp
 
     if robot is None:
-        raise TaupiError(
-            f"{log} is a log, not a fit.", remedy=("Name the robot as well: ", Argument("robot", ...), ".")
-        )
-    streaming = Streaming(**{name: getattr(reading, name) for name in Reading.names()})
-    return tp.identify(tp.load(robot), log, reading=streaming, preparation=Preparation(**preparation))
+        raise TaupiError("{log} is a log, not a fit.", remedy="Name the robot as well: {robot=...}.", log=log)
+    fit = tp.identify(tp.load(robot), log, reading=reading, preparation=Preparation(**preparation))
+    if not isinstance(fit, tp.Fit):
+        raise TaupiError("{log} has commands and no torque, but torques are compared here.", log=log)
+    return fit

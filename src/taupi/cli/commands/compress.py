@@ -30,8 +30,9 @@ def compress(
     taupi combine out '*.piece' -o later
     """
     import taupi as tp
+    from taupi.identification.results.fit_file import load_torque_fit
 
-    tp.compress_log(tp.load_fit(fit), log, output, force=force, reading=reading)
+    tp.compress_log(load_torque_fit(fit), log, output, force=force, reading=reading)
     before = log.stat().st_size if log.is_file() else 0
     size = f", {output.stat().st_size / 1e3:.0f} kB of {before / 1e3:.0f}" if before else ""
     print(f"wrote {output}{size}; next: taupi combine {shlex.quote(str(fit))} '*.piece' -o later", file=sys.stderr)

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.laws import ELASTIC_LAW, LAWS, build_laws, law_names, starting_estimate, without_learning
+from taupi.cli.laws import ELASTIC_LAW, build_laws, law_names
 from taupi.cli.options import RobotArgument, TaskOption
-from taupi.cli.run_folder import refuse_results, write_runs, written
-from taupi.cli.simulation_options import SimulationOptions
+from taupi.cli.simulation import SimulationOptions, refuse_results, write_runs, written
+from taupi.control.laws import LAWS
 from taupi.errors import TaupiError
 
 LawsOption = Annotated[
@@ -52,18 +52,18 @@ def control(
       --reference '[[0.3, 0.9, -0.4], [0.6, 1.3, -0.8]]'
     """
     import taupi as tp
-    from taupi.cli.show.simulation import comparison_text
+    from taupi.cli.simulation import comparison_text
 
     arm = options.description.load(robot)
-    names = law_names(law or (), ELASTIC_LAW if options.surroundings.elastic(arm) else "slotine-li")
+    names = law_names(law or (), options.surroundings.default_law(arm, "slotine-li"))
     refuse_results(options.output, names, options.force)
     scene = options.scene(arm)
     if scene.reference is None:
         raise TaupiError("--reference is none, expected a motion to follow: sine, way-points or a file.")
     trials = []
     for name, controller in build_laws(names, arm, options.term_names, options.gain, task).items():
-        estimate = starting_estimate(controller, known)
-        still = without_learning(controller) if held else None
+        estimate = controller.initial_estimate(known)
+        still = controller.without_learning() if held else None
         beside = scene.run(still, estimate) if still is not None else None
         trials.append(tp.laws.Trial(scene.run(controller, estimate), controller, scene.plant, name, beside))
     rows = [{**t.summary(), "remarks": list(t.remarks)} for t in trials]

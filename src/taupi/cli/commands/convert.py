@@ -9,8 +9,7 @@ from typing import Annotated
 
 import typer
 
-from taupi.cli.description import Description
-from taupi.cli.options import ForceOption, RobotArgument
+from taupi.cli.options import Description, ForceOption, RobotArgument
 from taupi.errors import TaupiError
 
 
@@ -29,6 +28,6 @@ def convert(
     import taupi as tp
 
     if output.suffix != ".toml":
-        raise TaupiError(f"output is {str(output)!r}, expected a file ending in .toml.")
+        raise TaupiError("output is {got!r}, expected a file ending in .toml.", got=str(output))
     tp.write_toml(description.load(robot), output, force=force)
     print(f"wrote {output}; next: taupi info {shlex.quote(str(output))}", file=sys.stderr)

@@ -9,13 +9,21 @@ from typing import Annotated, Any
 
 import typer
 
-from taupi.cli.components import build_component
-from taupi.cli.description import Description
-from taupi.cli.laws import LAWS, GainOption, build_laws
-from taupi.cli.mock_up_units import PLANT, UnitOptions, build_plant
-from taupi.cli.options import ForceOption, RobotArgument, TaskOption, TermsOption
-from taupi.cli.parsing import names
-from taupi.cli.programs import COMPONENTS, CONTROLLER, PROGRAMS, TASK_PROGRAMS, build_program
+from taupi.cli.laws import GainOption, build_laws
+from taupi.cli.options import Description, ForceOption, RobotArgument, TaskOption, TermsOption
+from taupi.cli.parsing import json_value, names
+from taupi.cli.programs import (
+    COMPONENTS,
+    CONTROLLER,
+    PLANT,
+    PROGRAMS,
+    TASK_PROGRAMS,
+    UnitOptions,
+    build_component,
+    build_plant,
+    build_program,
+)
+from taupi.control.laws import LAWS
 from taupi.errors import TaupiError
 
 DirectoryOption = Annotated[
@@ -46,6 +54,27 @@ BinaryOption = Annotated[
     bool,
     typer.Option("--binary/--no-binary", help="For a unit: include a binary for this machine, or sources only."),
 ]
+RateOption = Annotated[
+    float | None, typer.Option("--rate", help="Rate of the loop that calls a controller, Hz; by default 1000.")
+]
+LimitsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--effort-limits",
+        metavar="LIST",
+        help="Torques at which a controller saturates: a number, or a JSON list with one per joint; by default the robot's.",
+    ),
+]
+GapOption = Annotated[
+    float | None,
+    typer.Option("--longest-gap", help="The longest time between two samples of a controller, s; by default 0.1."),
+]
+ArgumentsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--argument", help="A gain that is an argument of a controller's step, not a constant: K. Repeatable."
+    ),
+]
 ProgramArgument = Annotated[
     str,
     typer.Argument(
@@ -67,6 +96,10 @@ def emit(
     project: ProjectOption = False,
     law: LawOption = None,
     gain: GainOption = None,
+    rate: RateOption = None,
+    effort_limits: LimitsOption = None,
+    longest_gap: GapOption = None,
+    argument: ArgumentsOption = None,
     thresholds: ThresholdsOption = None,
     task: TaskOption = None,
     ros2: Ros2Option = None,
@@ -85,6 +118,7 @@ def emit(
     taupi emit puma560 regressor --language c -o out --project
     taupi emit puma560 controller --law slotine-li --language c -o out
     taupi emit out/fit.json observer --thresholds thresholds.json -o observer
+    taupi emit ur10 controller --law pd-gravity --argument Kp -o out
     taupi emit planar3r operational-regressor --task planar -o out
     taupi emit elbow2r plant --fmu elbow.fmu
     taupi emit out/fit.json observer --ros2 ws/src/arm_observer
@@ -98,8 +132,9 @@ def emit(
         else _checked_package(program, unit, ros2, directory, language, dtype, project)
     )
     if thresholds is not None and program not in COMPONENTS:
-        raise TaupiError(f"--thresholds go with the observer, got {program}.")
+        raise TaupiError("--thresholds go with the observer, got {program}.", program=program)
     chosen, next_command = names(terms), None
+    loop = _loop(program, rate, effort_limits, longest_gap, argument, c_only=ros2 is None and unit.path is None)
     if program == CONTROLLER or law is not None or gain:
         law = _law_of_controller(program, law)
         subject: Any = build_laws([law], description.load(robot), chosen, gain, task)[law]
@@ -110,17 +145,17 @@ def emit(
     else:
         subject = build_program(program, description.load(robot), chosen, task=task)
     if ros2 is not None:
-        paths = tp.bridges.emit_ros2(subject, folder, name, force)
+        paths = tp.bridges.emit_ros2(subject, folder, name, force, **loop)
         next_command = f"colcon build --paths {shlex.quote(str(folder))}"
     elif unit.path is not None:
-        paths = [unit.write(subject, name, force)]
+        paths = [unit.write(subject, name, force, loop)]
         next_command = f"fmpy info {shlex.quote(str(unit.path))}"
     elif isinstance(subject, tp.Program):
         paths = tp.emit(subject, language, folder, name, dtype, project, force)
         next_command = _use_command(paths, language, project)
     else:
         write = tp.emit_controller if program == CONTROLLER else tp.emit_component
-        paths = write(subject, folder, language, name, force)
+        paths = write(subject, folder, language, name, force, **loop)
         next_command = _test_command(paths, folder) if language == "c" else None
     print("\n".join(map(str, paths)))
     if next_command is not None:
@@ -134,7 +169,11 @@ def _checked_folder(
     if unit.path is not None:
         if program not in (CONTROLLER, *COMPONENTS, PLANT):
             raise TaupiError(
-                f"A unit holds a {PLANT}, a {CONTROLLER} or one of {', '.join(COMPONENTS)}, got {program}."
+                "A unit holds a {plant}, a {controller} or one of {components:,}, got {program}.",
+                plant=PLANT,
+                controller=CONTROLLER,
+                components=COMPONENTS,
+                program=program,
             )
         if directory is not None or language != "c":
             raise TaupiError("--fmu names the one file to write, with C inside: leave -o and --language out.")
@@ -157,7 +196,12 @@ def _checked_package(
 ) -> Path:
     """Return the directory of a ROS 2 package, and refuse options that do not go with it."""
     if program not in (CONTROLLER, *COMPONENTS):
-        raise TaupiError(f"A ROS 2 package holds a {CONTROLLER} or one of {', '.join(COMPONENTS)}, got {program}.")
+        raise TaupiError(
+            "A ROS 2 package holds a {controller} or one of {components:,}, got {program}.",
+            controller=CONTROLLER,
+            components=COMPONENTS,
+            program=program,
+        )
     if directory is not None or language != "c" or unit.path is not None:
         raise TaupiError("--ros2 names the package to write, with C inside: leave -o, --language and --fmu out.")
     unit.refuse_alone()
@@ -168,15 +212,50 @@ def _checked_package(
 def _law_of_controller(program: str, law: str | None) -> str:
     """Return the name of the law, and refuse a law without a controller."""
     if program != CONTROLLER:
-        raise TaupiError(f"--law and --gain go with the program {CONTROLLER}, got {program}.")
+        raise TaupiError(
+            "--law and --gain go with the program {controller}, got {program}.", controller=CONTROLLER, program=program
+        )
     if law is None:
-        raise TaupiError(f"A controller needs a law: --law {next(iter(LAWS))}. Known: {', '.join(LAWS)}.")
+        raise TaupiError(
+            "A controller needs a law: --law {laws}. Known: {other_laws:,}.", laws=next(iter(LAWS)), other_laws=LAWS
+        )
     return law
+
+
+def _loop(
+    program: str,
+    rate: float | None,
+    effort_limits: str | None,
+    longest_gap: float | None,
+    arguments: list[str] | None,
+    c_only: bool,
+) -> dict[str, Any]:
+    """Return the settings of the loop that a controller runs in, as far as they are given; refuse them for anything else."""
+    limits = None if effort_limits is None else json_value(effort_limits)
+    if effort_limits is not None and limits is None:
+        raise TaupiError(
+            "--effort-limits is {got!r}, expected a number or a JSON list of numbers.", got=effort_limits[:40]
+        )
+    every = {"rate": rate, "effort_limits": limits, "longest_gap": longest_gap, "arguments": arguments or None}
+    given = {name: value for name, value in every.items() if value is not None}
+    if given and program != CONTROLLER:
+        raise TaupiError(
+            "--rate, --effort-limits, --longest-gap and --argument go with the program {controller}, got {program}.",
+            controller=CONTROLLER,
+            program=program,
+        )
+    if "arguments" in given and not c_only:
+        raise TaupiError(
+            "--argument goes with a controller as source: neither a unit nor a ROS 2 package has a place for it."
+        )
+    return given
 
 
 def _refuse_formats(what: str, dtype: str, project: bool) -> None:
     if dtype != "float64" or project:
-        raise TaupiError(f"{what} is written in float64, with its own README: leave --dtype and --project out.")
+        raise TaupiError(
+            "{what} is written in float64, with its own README: leave --dtype and --project out.", what=what
+        )
 
 
 def _test_command(paths: list[Path], directory: Path) -> str:

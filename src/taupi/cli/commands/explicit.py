@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from html import escape
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from taupi.cli.description import Description
-from taupi.cli.options import ForceOption, RobotArgument, TaskOption, TermsOption
+from taupi.cli.options import Description, ForceOption, RobotArgument, TaskOption, TermsOption
 from taupi.cli.parsing import names as split_names
-from taupi.cli.programs import FormOption, WhatOption, build_program
-from taupi.errors import TaupiError
+from taupi.cli.programs import FormOption, ProgramArgument, WhatOption, build_program, chosen_program
+from taupi.errors import TaupiError, unknown
 from taupi.files import write_text
+
+if TYPE_CHECKING:
+    from taupi.program.explicit.form import Explicit
 
 FormatOption = Annotated[
     str, typer.Option("--format", help="text, latex, markdown, html, sympy, mathematica or maple.")
@@ -41,8 +45,9 @@ OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File 
 
 def explicit(
     robot: RobotArgument,
+    program: ProgramArgument = None,
     *,
-    what: WhatOption = "regressor",
+    what: WhatOption = None,
     form: FormOption = None,
     format: FormatOption = "text",
     time: TimeOption = None,
@@ -62,26 +67,28 @@ def explicit(
     """Write a regressor or any other program of a robot as formulas.
 
     \b
-    taupi explicit elbow2r --what regressor --form slotine-li --format latex
-    taupi explicit lecture2r --what coriolis-matrix --short
-    taupi explicit lecture2r --what bias-torque --format mathematica --time t
+    taupi explicit elbow2r regressor --form slotine-li --format latex
+    taupi explicit lecture2r coriolis-matrix --short
+    taupi explicit lecture2r bias-torque --format mathematica --time t
     """
     import taupi as tp
-    from taupi.cli.show.formulas import check_format, formulas_text
 
     check_format(format, time)
+    name = chosen_program(program, what, "regressor")
     arm = description.load(robot)
     notation: dict[str, Any] = {"values": values, "names": names, "short": short}
     notation |= {"digits": digits, "intermediates": intermediates}
     if link is not None:
-        if what != "regressor" or terms:
-            raise TaupiError("--link shows the parts of the regressor of a link: leave out --what and --terms.")
+        if name != "regressor" or terms:
+            raise TaupiError(
+                "--link shows the parts of the regressor of a link: leave out --what (or PROGRAM) and --terms."
+            )
         formulas = tp.explicit_regressor(arm).link(link, form or "slotine-li", **notation)
     else:
-        program = build_program(what, arm, split_names(terms), form, task)
-        if program.parameters is not None and len(program.outputs[0].shape) == 2 and not full:
-            program = program.reduced()  # a regressor: the columns that act
-        formulas = program.explicit(**notation)
+        built = build_program(name, arm, split_names(terms), form, task)
+        if built.parameters is not None and len(built.outputs[0].shape) == 2 and not full:
+            built = built.reduced()  # a regressor: the columns that act
+        formulas = built.explicit(**notation)
     _print_or_write(formulas_text(formulas, format, time), output, force)
 
 
@@ -93,3 +100,58 @@ def _print_or_write(text: str, output: Path | None, force: bool) -> None:
         return
     write_text(output, text + "\n", force=force)
     print(f"wrote {output}", file=sys.stderr)
+
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'"><title>{title}</title>
+<style>
+body {{ font-family: sans-serif; margin: 2em auto; max-width: 75em; padding: 0 1em; line-height: 1.4 }}
+h1 {{ font-size: 1.4em }} math {{ font-size: 1.15em }} table {{ border-collapse: collapse }} td {{ padding: 0.3em 0.5em }}
+tr:nth-child(even) {{ background: #f5f6f8 }} .columns {{ color: #444; font-size: 0.9em }}
+@media (prefers-color-scheme: dark) {{
+  body {{ background: #16181d; color: #e6e6e6 }} tr:nth-child(even) {{ background: #20242c }} .columns {{ color: #aaa }}
+}}
+</style></head>
+<body><h1>{title}</h1>
+{body}
+</body></html>"""
+
+
+def _page(formulas: Explicit) -> str:
+    """Return a self-contained page."""
+    columns = ", ".join(f"{k + 1}&nbsp;{escape(name)}" for k, name in enumerate(formulas.columns))
+    heading = f'<p class="columns">Columns: {columns}</p>\n' if columns else ""
+    return _PAGE.format(title=escape(formulas.name.replace("_", " ")), body=heading + formulas.html())
+
+
+# In the first formats, coordinates may be functions of time.
+TIMED: dict[str, Callable[[Explicit, str | None], str]] = {
+    "text": lambda e, time: e.text(time=time),
+    "latex": lambda e, time: e.latex(time=time),
+    "sympy": lambda e, time: repr(e.sympy(time)),
+    "mathematica": lambda e, time: e.mathematica(time),
+    "maple": lambda e, time: e.maple(time),
+}
+FORMATS = ("text", "latex", "markdown", "html", "sympy", "mathematica", "maple")
+
+
+def check_format(format: str, time: str | None) -> None:
+    """Refuse an unknown format, and `time` in a format that does not support it."""
+    if format not in FORMATS:
+        raise unknown("format", format, FORMATS)
+    if time is not None and format not in TIMED:
+        raise TaupiError("--time is for the formats {timed:,}, got {format}.", timed=TIMED, format=format)
+
+
+def formulas_text(formulas: Explicit, format: str, time: str | None = None) -> str:
+    """Return formulas in a format, of coordinates that depend on `time`; as text, with a line that says what the columns are."""
+    if format == "markdown":
+        return formulas.markdown()
+    if format == "html":
+        return _page(formulas)
+    text = TIMED[format](formulas, time)
+    if format == "text" and formulas.columns:
+        columns = ", ".join(f"{k + 1} {name}" for k, name in enumerate(formulas.columns))
+        text = f"columns: {columns}\n{text}"
+    return text

@@ -12,14 +12,12 @@ from typing import Annotated, Any
 
 import typer
 
-from taupi.cli.cluster_options import ClusterOptions
 from taupi.cli.commands.identify import OutputOption, SeedOption
-from taupi.cli.description import Description
 from taupi.cli.fit_folder import exit_if_many_skipped
-from taupi.cli.options import ForceOption, JsonOption, RobotArgument
+from taupi.cli.options import ClusterOptions, Description, ForceOption, JsonOption, RobotArgument
 from taupi.cli.parsing import names
 from taupi.command_line import recorded_command
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.identification.rows.preparation import Preparation
 from taupi.progress import progress
 from taupi.signals.reading import Streaming
@@ -75,7 +73,7 @@ def fleet(
     from taupi.files import refuse_to_replace, write_folder
     from taupi.identification.fleet.identify_fleet import identify_fleet
     from taupi.identification.results.fit_file import fit_json
-    from taupi.reporting.fleet_page import fleet_page
+    from taupi.reporting.sections.fleet import fleet_page
 
     refuse_to_replace(output, RESULTS, force)
     with progress("fleet", 2) as step:
@@ -125,16 +123,22 @@ def _logs(arms: Path | None, by: str | None) -> dict[str, Any]:
     from taupi.signals.formats.sources import expand_pattern
 
     if (arms is None) == (by is None):
-        raise TaupiError("Give either a file of arms or ", Argument("by"), ".")
+        raise TaupiError("Give either a file of arms or {by}.")
     if arms is not None:
         data = parse_toml(read_text(arms, "a file of arms and their logs"), printable(arms.name))
         table = data.get("arms", data)
         if not isinstance(table, dict):
-            raise TaupiError(f"{printable(arms.name)}: arms is {shown(table)}, expected a line for each arm.")
+            raise TaupiError(
+                "{arms}: arms is {got!r}, expected a line for each arm.", arms=printable(arms.name), got=table
+            )
         for name, logs in table.items():
             if not isinstance(logs, str | list) or not all(isinstance(log, str) for log in logs):
-                place = f"{printable(arms.name)}: {name}"
-                raise TaupiError(f"{place} is {shown(logs)}, expected the path of a log, or a list of them.")
+                raise TaupiError(
+                    "{arms}: {name} is {got!r}, expected the path of a log, or a list of them.",
+                    arms=printable(arms.name),
+                    name=name,
+                    got=logs,
+                )
         return {
             name: [_beside(arms, log) for log in ([logs] if isinstance(logs, str) else logs)]
             for name, logs in table.items()
@@ -142,7 +146,7 @@ def _logs(arms: Path | None, by: str | None) -> dict[str, Any]:
     assert by is not None
     if by.count("{arm}") != 1:
         raise TaupiError(
-            Argument("by"), f" is {by!r}, expected a pattern with {{arm}} in it, such as 'logs/{{arm}}/*.parquet'."
+            "{by} is {got!r}, expected a pattern with {{arm}} in it, such as 'logs/{{arm}}/*.parquet'.", got=by
         )
     before, after = (re.escape(part).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for part in by.split("{arm}"))
     shape, result = re.compile(f"{before}([^/]+){after}"), dict[str, Any]()

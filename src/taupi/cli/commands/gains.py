@@ -10,9 +10,8 @@ from typing import Annotated
 
 import typer
 
-from taupi.cli.description import Description
-from taupi.cli.options import ForceOption, FrameOption, JsonOption, LogsArgument, RobotArgument
-from taupi.errors import Argument, TaupiError
+from taupi.cli.options import Description, ForceOption, FrameOption, JsonOption, LogsArgument, RobotArgument
+from taupi.errors import TaupiError
 from taupi.files import refuse_to_overwrite, write_text
 from taupi.identification.rows.preparation import Preparation
 from taupi.signals.reading import Reading
@@ -47,13 +46,12 @@ def gains(
     taupi gains ur10e.urdf run1.csv --loaded loaded.csv --mass 2.8 --json
     """
     import taupi as tp
-    from taupi.signals.mapping.columns import Columns
-    from taupi.signals.mapping.motor_table import with_gains
+    from taupi.signals.mapping.columns import Columns, with_gains
 
     if output is not None:
         if output.suffix != ".toml":
             raise TaupiError(
-                Argument("output"), f" is {str(output)!r}, expected a name ending in .toml; --json prints JSON."
+                "{output} is {got!r}, expected a name ending in .toml; --json prints JSON.", got=str(output)
             )
         refuse_to_overwrite(output, force)
     arm = description.load(robot)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shlex
 import sys
@@ -11,8 +12,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taupi.cli.cluster_options import ClusterOptions
-from taupi.cli.description import Description
 from taupi.cli.exit_codes import check_threshold, exit_if_missed
 from taupi.cli.fit_folder import (
     ExportOptions,
@@ -25,15 +24,25 @@ from taupi.cli.fit_folder import (
     with_record,
     write_results,
 )
-from taupi.cli.options import ForceOption, JsonOption, LogsArgument, MaxErrorOption, RobotArgument, ValidateOption
+from taupi.cli.options import (
+    ClusterOptions,
+    Description,
+    ForceOption,
+    JsonOption,
+    LogsArgument,
+    MaxErrorOption,
+    RobotArgument,
+    ValidateOption,
+)
 from taupi.cli.parsing import names
 from taupi.identification.rows.preparation import Preparation
 from taupi.progress import progress
 from taupi.signals.reading import Streaming
 
 if TYPE_CHECKING:
-    from taupi.identification.results.fit import Fit
-    from taupi.identification.results.validation import Validation
+    from taupi.cli.fit_folder import AnyValidation
+    from taupi.identification.estimators import AnyFit
+
 
 OutputOption = Annotated[Path, typer.Option("--output", "-o", help="Directory for the results; created if missing.")]
 EstimatorOption = Annotated[
@@ -54,11 +63,20 @@ TermsOption = Annotated[
 ]
 ElasticOption = Annotated[
     bool | None,
-    typer.Option("--elastic/--rigid", help="Identify springs in the joints; by default if the description has some."),
+    typer.Option(
+        "--elastic/--rigid",
+        help="Identify springs in the joints; by default if the description has some.",
+        rich_help_panel="Model",
+    ),
 ]
 BoundsOption = Annotated[
     Path | None,
-    typer.Option("--bounds", metavar="FILE.toml", help="What is known about links: masses, centres of mass, shapes."),
+    typer.Option(
+        "--bounds",
+        metavar="FILE.toml",
+        help="What is known about links: masses, centres of mass, shapes.",
+        rich_help_panel="Model",
+    ),
 ]
 PriorOption = Annotated[
     str | None,
@@ -66,6 +84,7 @@ PriorOption = Annotated[
         "--prior",
         metavar="ROBOT",
         help="Another description, for parameters that the logs do not determine; by default ROBOT.",
+        rich_help_panel="Model",
     ),
 ]
 PriorWeightOption = Annotated[
@@ -73,6 +92,7 @@ PriorWeightOption = Annotated[
     typer.Option(
         "--prior-weight",
         help="Share by which the sum of squares may grow to come closer to the prior; for ridge, its weight.",
+        rich_help_panel="Model",
     ),
 ]
 ContactOption = Annotated[
@@ -81,10 +101,16 @@ ContactOption = Annotated[
         "--contact",
         help="Contact forces of a floating robot: measured, projected, or base for the six rows of the base alone; by default "
         "what the logs have.",
+        rich_help_panel="Floating robots",
     ),
 ]
 FeetOption = Annotated[
-    str, typer.Option("--feet", help="Frames in contact whose forces are projected: point, or flat with moments too.")
+    str,
+    typer.Option(
+        "--feet",
+        help="Frames in contact whose forces are projected: point, or flat with moments too.",
+        rich_help_panel="Floating robots",
+    ),
 ]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 
@@ -124,7 +150,6 @@ def identify(
     taupi identify panda.urdf 's3://bucket/run-*.parquet' -o out \\
       --scheduler tcp://head:8786 --resume pieces
     """
-    from taupi.cli.show.fit import fit_data, fit_summary
     from taupi.identification.estimators import with_knowledge
     from taupi.identification.identify import fit_inputs
     from taupi.identification.inputs import FitInputs
@@ -159,21 +184,39 @@ def identify(
     exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
 
 
-def _validations(fit: Fit, logs: Sequence[Path], reading: Streaming, step: Callable[[str], None]) -> list[Validation]:
+def _own_data(fit: AnyFit) -> dict[str, object]:
+    """Return what only one kind of fit has."""
+    from taupi.identification.results.fit import Fit
+
+    if isinstance(fit, Fit):
+        return {"springs": [spring.to_dict() for spring in fit.springs]}
+    return {
+        "held_out": None if fit.held_out is None else fit.held_out.to_dict(),
+        "aliases": [dataclasses.asdict(alias) for alias in fit.aliases],
+        "at_bounds": [n for n, at in zip(fit.names, fit.at_bounds, strict=True) if at],
+        "in_units_of_kp": fit.in_units_of_kp,
+    }
+
+
+def _validations(
+    fit: AnyFit, logs: Sequence[Path], reading: Streaming, step: Callable[[str], None]
+) -> list[AnyValidation]:
     """Return how well a fit predicts logs that were not fitted; `step` is told the name of each."""
     from taupi.signals.formats.sources import file_name
-    from taupi.signals.log_part import whole_logs
+    from taupi.signals.read import whole_logs
 
-    validations = []
+    validations: list[AnyValidation] = []
     for path in logs:
         step(file_name(path))
         validations.append(fit.validate(path, reading=whole_logs(reading)))
     return validations
 
 
-def _say(fit: Fit, exports: ExportOptions, written: str) -> None:
+def _say(fit: AnyFit, exports: ExportOptions, written: str) -> None:
     """Print warnings about a fit, and what was written, on standard error."""
-    if exports.forms and not exports.refuses(fit) and not fit.consistency.exact:
+    from taupi.identification.results.fit import Fit
+
+    if isinstance(fit, Fit) and exports.forms and not exports.refuses(fit) and not fit.consistency.exact:
         print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
     say_verdict(fit)
     print(written, file=sys.stderr)
@@ -190,3 +233,37 @@ def _next_step(output: Path, held_out: Sequence[Path]) -> str:
     """Return the next step for the user."""
     folder = shlex.quote(str(output))
     return f"open {folder}/report.html in a browser" if held_out else f"taupi validate {folder} ANOTHER_LOG"
+
+
+def fit_summary(fit: AnyFit, held_out: Sequence[AnyValidation]) -> str:
+    """Return a line for the fit, and one for each log that was held out."""
+    return "\n".join([fit.summary, *(f"held out: {validation.summary}" for validation in held_out)])
+
+
+def fit_data(fit: AnyFit, held_out: Sequence[AnyValidation], paths: Sequence[Path]) -> dict[str, object]:
+    """Return what `taupi identify --json` prints.
+
+    `summary`: one readable line. `verdict`: its `level`, "good", "doubtful" or "wrong"; its `reasons`, sentences; and its
+    `details`, the same as data. `files`: what was written. `estimator`, `parameters` (how many), `not_determined` and
+    `not_significant` (their names). `relative_error`: on the fitted logs, over all joints; `joints`: the same by joint.
+    `springs`: of elastic joints, `SpringRecord.to_dict`: delay and offsets of the encoders, and whether K is determined.
+    `validation`: for each held-out log, `Validation.to_dict`. `notes`: what to know about it. Of a fit from commands,
+    `relative_error` is that of positions over the deviation from the commands, and there are `held_out`, errors on parts that
+    were not fitted, `aliases`, `at_bounds` and `in_units_of_kp` instead of `springs`.
+    """
+    weak = ~fit.significant & ~fit.undetermined
+    return {
+        "schema": "taupi.identify/1",
+        "summary": fit.summary,
+        "verdict": fit.verdict.to_dict(),
+        "files": [str(path) for path in paths],
+        "estimator": fit.estimator,
+        "parameters": len(fit.values),
+        "not_determined": [n for n, u in zip(fit.names, fit.undetermined, strict=True) if u],
+        "not_significant": [n for n, w in zip(fit.names, weak, strict=True) if w],
+        "relative_error": fit.relative,
+        "joints": [dataclasses.asdict(j) for j in fit.joints],
+        **_own_data(fit),
+        "validation": [validation.to_dict() for validation in held_out],
+        "notes": list(fit.notes),
+    }

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from taupi.cli.fit_reading import like_the_fit
+from taupi.cli.fit_folder import like_the_fit
 from taupi.cli.options import FitArgument, ForceOption, ValidateOption, ValidationPreparation
 from taupi.files import refuse_to_overwrite
 from taupi.signals.reading import Reading

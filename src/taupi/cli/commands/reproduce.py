@@ -41,7 +41,7 @@ def reproduce(
     if output is None and force:
         raise TaupiError("--force is for files: name their directory with --output.")
     if output is not None:
-        from taupi.papers.folder import check_folder
+        from taupi.papers.page import check_folder
 
         check_folder(output, force)
     reproduction = tp.papers.reproduce(name)
@@ -54,12 +54,16 @@ def reproduce(
 
 def _listing(as_json: bool) -> str:
     """Return the studies: name, document, what is rerun, about how long that takes."""
+    import textwrap
+
     import taupi as tp
-    from taupi.tables import table
 
     studies = tp.papers.studies()
     if as_json:
         keys = ("name", "document", "reruns", "seconds")
         return json.dumps({"studies": [{k: getattr(study, k) for k in keys} for study in studies]}, indent=2)
-    rows = [(s.name, s.document.partition(":")[0], s.reruns, f"{s.seconds} s") for s in studies]
-    return "\n".join(table([("study", "document", "reruns", "about"), *rows]))
+    lines = []
+    for each in studies:
+        lines.append(f"{each.name}: {each.document.partition(':')[0]}; about {each.seconds} s")
+        lines += textwrap.wrap(each.reruns, 79, initial_indent="  ", subsequent_indent="  ")
+    return "\n".join(lines)

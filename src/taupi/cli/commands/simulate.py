@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from taupi.cli.exit_codes import ExitCode
-from taupi.cli.laws import ELASTIC_LAW, LAWS, build_laws
+from taupi.cli.laws import ELASTIC_LAW, build_laws
 from taupi.cli.options import RobotArgument
-from taupi.cli.run_folder import refuse_results, write_runs, written
-from taupi.cli.simulation_options import SimulationOptions
+from taupi.cli.simulation import SimulationOptions, refuse_results, write_runs, written
+from taupi.control.laws import LAWS
 
 LawOption = Annotated[
     str | None,
@@ -32,12 +32,12 @@ def simulate(robot: RobotArgument, *, law: LawOption = None, options: Simulation
     taupi simulate zollo2r --resolution 5e-6 -o out    (its joints are elastic)
     """
     import taupi as tp
-    from taupi.cli.show.simulation import run_data
+    from taupi.cli.simulation import run_data
 
     refuse_results(options.output, (), options.force)
     arm = options.description.load(robot)
     scene = options.scene(arm)
-    name = law or (ELASTIC_LAW if options.surroundings.elastic(arm) else "computed-torque")
+    name = law or options.surroundings.default_law(arm, "computed-torque")
     free = name == "none" or scene.reference is None
     controller = None if free else build_laws([name], arm, options.term_names, options.gain)[name]
     run = scene.run(controller)

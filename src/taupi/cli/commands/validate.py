@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from taupi.cli.exit_codes import check_threshold, exit_if_missed
-from taupi.cli.fit_reading import like_the_fit
+from taupi.cli.fit_folder import like_the_fit
 from taupi.cli.options import (
     FitArgument,
     JsonOption,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from taupi.cli.description import Description
-from taupi.cli.options import RobotArgument
+from taupi.cli.options import Description, RobotArgument
 from taupi.errors import TaupiError
 
 if TYPE_CHECKING:
@@ -46,13 +45,15 @@ def view(
     shown.wait()
 
 
-def _played(path: Path, robot: Robot) -> Any:
+def _played(path: Path, robot: Robot) -> object:
     """Return what to play: the file of a log or a run, or the one found in a folder."""
     import taupi as tp
 
     if path.is_dir():
         files = [path / name for name in _IN_FOLDERS if (path / name).is_file()]
         if not files:
-            raise TaupiError(f"{path} has nothing to play: expected {' or '.join(_IN_FOLDERS)} in it.")
+            raise TaupiError(
+                "{path} has nothing to play: expected {expected} in it.", path=path, expected=" or ".join(_IN_FOLDERS)
+            )
         path = files[0]
     return tp.read_log(path, robot)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from taupi.checks import whole_number
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.files import path_of
 
 AddressArgument = Annotated[
@@ -58,7 +58,7 @@ def worker(
 
     distributed()
     if (address is None) == (scheduler_file is None):
-        raise TaupiError("Give either the address of a scheduler or ", Argument("scheduler_file"), ".")
+        raise TaupiError("Give either the address of a scheduler or {scheduler_file}.")
     count = whole_number("workers", (os.cpu_count() or 1) if workers is None else workers)
     _check_memory(memory_limit)
     if scheduler_file is not None:
@@ -85,9 +85,7 @@ def _check_memory(limit: str) -> None:
             return
     except (ValueError, OverflowError):
         pass
-    raise TaupiError(
-        Argument("memory_limit"), f" is {shown(limit)}, expected an amount of memory, such as 2GiB, or auto."
-    )
+    raise TaupiError("{memory_limit} is {got!r}, expected an amount of memory, such as 2GiB, or auto.", got=limit)
 
 
 def _wait_for(file: Path) -> None:
@@ -99,7 +97,8 @@ def _wait_for(file: Path) -> None:
     while not path.exists():
         if time.monotonic() > end:
             raise TaupiError(
-                Argument("scheduler_file"),
-                f" is {shown(str(path))}, but no scheduler wrote it within {_PATIENCE_S:g} s.",
+                "{scheduler_file} is {got!r}, but no scheduler wrote it within {patience_s:g} s.",
+                got=str(path),
+                patience_s=_PATIENCE_S,
             )
         time.sleep(0.2)

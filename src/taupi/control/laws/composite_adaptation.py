@@ -18,7 +18,7 @@ from taupi.dynamics.chain import Chain
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.terms import term_columns
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.program.program import Constants
 from taupi.regressors.recursive import link_regressor
 
@@ -38,17 +38,21 @@ class _Parts:
 @renamed(columns="adapt")
 @dataclass(frozen=True, eq=False)
 class CompositeAdaptation(AdaptiveLaw, Damped):
-    """tau = Y_r pi_hat - K s, d pi_hat/dt = -P (Y_r^T s + rho W^T e), e = W pi_hat - y (Slotine & Li 1989).
+    """Apply tau = Y_r pi_hat - K s, d pi_hat/dt = -P (Y_r^T s + rho W^T e), e = W pi_hat - y (Slotine & Li 1989).
 
-    W and y are regressor and torque after the filter a/(p + a), a = `filter_rad` (rad/s), made without accelerations: tau =
-    d/dt(M qd) - C^T qd + g + friction. P = Gamma^-1, or with `forgetting` (1/s) a gain that remembers which directions were
-    excited: dP/dt = lambda P - rho P W^T W P, lambda = forgetting (1 - tr(P Gamma) / (p `gain_limit`)), so that tr(P Gamma) stays
-    below p gain_limit. rho = `weight` / (1 + weight tr(W P W^T) / a), weight in rad/(N m s), keeps learning no faster than the
-    filter.
+    W and y are regressor and torque after the filter a/(p + a), made without accelerations: tau = d/dt(M qd) - C^T qd + g +
+    friction. rho = weight / (1 + weight tr(W P W^T) / a) keeps learning no faster than the filter.
 
     V = s^T H s / 2 + error^T P^-1 error / 2 falls as -s^T K s - rho |e|^2 / 2 - lambda error^T P^-1 error / 2; with a
     constant P as -s^T K s - rho |e|^2. The filters start at rest; for an arm that starts in motion this causes an error that
     decays as exp(-a t). The memory after the estimate holds the filters and P.
+
+    Attributes:
+        filter_rad: a, the cutoff of the filter, rad/s; by default 20.
+        weight: Weight of the prediction error, rad/(N m s); by default 1.
+        forgetting: None (the default) for P = Gamma^-1, or the rate, 1/s, of a gain that remembers which directions were excited:
+            dP/dt = lambda P - rho P W^T W P, lambda = forgetting (1 - tr(P Gamma) / (p gain_limit)).
+        gain_limit: With forgetting, tr(P Gamma) stays below p times this; by default 10.
 
     >>> import taupi as tp
     >>> law = tp.laws.CompositeAdaptation(tp.load("elbow2r"), adapt="base", forgetting=1.0)
@@ -69,20 +73,24 @@ class CompositeAdaptation(AdaptiveLaw, Damped):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("filter_rad", "weight", "gain_limit"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        chosen = {"filter_rad": self.filter_rad, "weight": self.weight, "gain_limit": self.gain_limit}
+        for name, value in chosen.items():
+            object.__setattr__(self, name, positive(name, value))
         if self.forgetting is not None:
             object.__setattr__(self, "forgetting", positive("forgetting", self.forgetting))
             if self.Gamma_inv.ndim == 2 or not (self.Gamma_inv > 0).all():
                 raise TaupiError(
-                    Argument("Gamma_inv"),
-                    " with forgetting is the diagonal that P starts from: one positive gain per parameter.",
+                    "{Gamma_inv} with forgetting is the diagonal that P starts from: one positive gain per parameter."
                 )
             if self.gain_limit <= 1:
                 raise TaupiError(
-                    Argument("gain_limit"),
-                    f" is {self.gain_limit}, expected more than 1: how far the mean gain may grow.",
+                    "{gain_limit} is {got}, expected more than 1: how far the mean gain may grow.", got=self.gain_limit
                 )
+
+    @property
+    def gain_varies(self) -> bool:
+        """Whether the gain P changes, and is part of the memory."""
+        return self.forgetting is not None
 
     # The memory: the filter of the regressor (n p), that of the torque (n), and P scaled, its upper triangle ---------
 
@@ -144,6 +152,10 @@ class CompositeAdaptation(AdaptiveLaw, Damped):
         p = len(self.parameters)
         return (self.forgetting or 0.0) * (1 - cs.trace(scaled) / (p * self.gain_limit))
 
+    def adjustable(self) -> tuple[str, ...]:
+        """Return Lambda and K; the first gain of the adaptation is part of the memory's start."""
+        return tuple(name for name in super().adjustable() if name != "Gamma_inv")
+
     def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
         """Return tau and the rates of estimate, filters and gain over SX.
 
@@ -158,6 +170,9 @@ class CompositeAdaptation(AdaptiveLaw, Damped):
             moved = self._forgetting(scaled) * scaled - parts.weight * seen.T @ seen
             rates += [moved[int(i), int(j)] for i, j in zip(*np.triu_indices(len(self.parameters)), strict=True)]
         return parts.tau, cs.vertcat(*rates)
+
+    def without_learning(self) -> None:
+        """Return None: the law learns through its weight, whatever Gamma_inv is."""
 
     def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
         """Return V and its rate with the prediction error e that the filters hold.

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import casadi as cs
+import numpy as np
 
-from taupi.control.fixed_law import FixedLaw
-from taupi.control.gains import times
-from taupi.control.law import Claim, Signals, Truth
+from taupi.control.gains import as_matrix, times
+from taupi.control.law import Claim, FixedLaw, Signals, Truth
 from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import Vector
@@ -18,11 +18,15 @@ from taupi.program.program import Constants
 
 @dataclass(frozen=True, eq=False)
 class ComputedTorque(FixedLaw):
-    """tau = M a + C qd + g + friction(qd) with a = qdd_des - Kd de/dt - Kp e, e = q - q_des (Luh, Walker & Paul 1980).
+    """Apply tau = M a + C qd + g + friction(qd), a = qdd_des - Kd de/dt - Kp e, e = q - q_des (Luh, Walker & Paul 1980).
 
     With exact parameters the error obeys d2e/dt2 + Kd de/dt + Kp e = 0, and V = |de/dt|^2 / 2 + e^T Kp e / 2 falls as
-    -de/dt^T Kd de/dt. Kp is in 1/s^2 and Kd in 1/s, by default 25 and 10. `terms` are joint terms that the law compensates,
-    such as "viscous", by default none.
+    -de/dt^T Kd de/dt.
+
+    Attributes:
+        Kp: Gain of the position error, 1/s^2: a number, one per joint (n,), or a matrix (n, n); by default 25.
+        Kd: Gain of the velocity error, 1/s, likewise; by default 10.
+        terms: Joint terms that the law compensates, such as "viscous"; by default none.
 
     >>> import taupi as tp
     >>> arm, state = tp.load("elbow2r"), [[0.1, 0.2], [0.3, 0.4], [0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]
@@ -38,6 +42,10 @@ class ComputedTorque(FixedLaw):
         self.choice()
         self.settle_gains(1.0)
 
+    def compensated_terms(self) -> TermsLike:
+        """Return the terms that the law compensates."""
+        return self.terms
+
     def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
         """Return tau over SX; nothing is adapted. `constants`, `signals` and `x` are as in `Law.control`."""
         chain = self.estimated(constants, x)
@@ -45,6 +53,14 @@ class ComputedTorque(FixedLaw):
         a = signals.qdd_des - times(self.Kd, rate) - times(self.Kp, e)
         friction = chain.term_torque(self.choice().terms, signals.q, signals.qd, a)
         return newton_euler(chain, signals.q, signals.qd, a) + friction, self.held()
+
+    def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Return Kd; `inverse` and `q` are as in `Law.damping_rates`."""
+        return {"Kd": np.broadcast_to(as_matrix(self.Kd), inverse.shape)}
+
+    def pull_rates(self, inverse: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return Kp; `inverse` and `q` are as in `Law.damping_rates`."""
+        return np.broadcast_to(as_matrix(self.Kp), inverse.shape)
 
     def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
         """Return V of the linear error, for exact parameters. `truth`, `signals` and `x` are as in `Law.claim`."""

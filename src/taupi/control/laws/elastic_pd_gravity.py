@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import casadi as cs
 import numpy as np
 
-from taupi.control.fixed_law import FixedLaw
-from taupi.control.gains import FASTEST, gain, times, typical
-from taupi.control.law import Claim, Signals, Truth
+from taupi.control.gains import FASTEST, as_matrix, gain, times, typical
+from taupi.control.law import FixedLaw, Signals
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.elastic import elastic_mass_matrix
 from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.terms import term_torque
 from taupi.dynamics.terms.elastic import Stiffness
 from taupi.dynamics.types import SX, Vector
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
+from taupi.model.requirements import require_elastic
 from taupi.model.robot import Robot
 from taupi.program.program import Constants
 
@@ -27,13 +28,16 @@ BANDWIDTH, RATIO = 15.0, 0.7  # rad/s and share of critical damping that default
 
 @dataclass(frozen=True, eq=False)
 class ElasticPDGravity(FixedLaw):
-    """u = Kp (theta_des - theta) + Kd (thetad_des - thetad) + g(theta - K^-1 g(q_des)), theta_des = q_des + K^-1 g(q_des).
+    """Apply u = Kp (theta_des - theta) + Kd (thetad_des - thetad) + g(theta - K^-1 g(q_des)), theta_des = q_des + K^-1 g(q_des).
 
-    The law sees only the motors: theta, thetad (n,), one value per motor (of a rigid joint, q and qd). With `velocity`,
-    thetad_des is the rate of theta_des, for tracking; without, it is 0: the regulator of De Luca, Siciliano & Zollo (2005),
-    which makes q_des at rest stable if Kp outweighs the gradient of gravity. Kp is in N m/rad, Kd in N m s/rad; they
-    default to 15 rad/s with 0.7 of critical damping on stiff springs, with less damping if that would be too fast for a loop at 1
-    kHz.
+    The law sees only the motors: theta, thetad (n,), one value per motor (of a rigid joint, q and qd).
+
+    Attributes:
+        Kp: Gain of the position error, N m/rad; by default 15 rad/s on stiff springs.
+        Kd: Gain of the velocity error, N m s/rad; by default 0.7 of critical damping on stiff springs, less if that would be too
+            fast for a loop at 1 kHz.
+        velocity: With True (the default), thetad_des is the rate of theta_des, for tracking; with False it is 0: the regulator of
+            De Luca, Siciliano & Zollo (2005), which makes q_des at rest stable if Kp outweighs the gradient of gravity.
 
     >>> import taupi as tp
     >>> arm, rest = tp.load("zollo2r"), [0.0, 0.0]
@@ -49,10 +53,10 @@ class ElasticPDGravity(FixedLaw):
 
     def __post_init__(self) -> None:
         self.choice()
-        check_elastic(self.robot)
+        require_elastic(self.robot)
         if not isinstance(self.velocity, bool):
             raise TaupiError(
-                Argument("velocity"), f" is {shown(self.velocity)}, expected True (tracking) or False (regulation)."
+                "{velocity} is {got!r}, expected True (tracking) or False (regulation).", got=self.velocity
             )
         kp, kd = default_gains(self.robot) if self.Kp is None or self.Kd is None else (self.Kp, self.Kd)
         object.__setattr__(self, "Kp", gain("Kp", kp if self.Kp is None else self.Kp, self.robot.n))
@@ -68,31 +72,44 @@ class ElasticPDGravity(FixedLaw):
             pull += times(self.Kd, cs.jtimes(theta_des, signals.q_des, signals.qd_des))
         return pull + newton_euler(chain, signals.q - sag, rest, rest), self.held()
 
-    def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
-        """Refuse: its Lyapunov function is that of links and motors, not of a rigid arm.
+    def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Return the motors' B^-1 Kd, whatever the `inverse` of the links; `q` is as in `Law.damping_rates`."""
+        return {"Kd": _motors_inverse(self.robot, q) @ as_matrix(self.Kd)}
 
-        `truth`, `signals` and `x` are as in `Law.claim`.
-        """
-        raise TaupiError(f"{self.name} moves links and motors; taupi.laws.lyapunov knows only rigid arms.")
+    def pull_rates(self, inverse: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return the motors' B^-1 Kp, whatever the `inverse` of the links; `q` is as in `Law.damping_rates`."""
+        return _motors_inverse(self.robot, q) @ as_matrix(self.Kp)
 
 
 def _compliance(chain: Chain) -> Vector:
     """Return 1 / K of elastic joints, 0 of rigid ones."""
-    rest, joints = SX.zeros(chain.n), chain.robot.driving_joints
-    stiffness = term_torque(chain, (Stiffness(),), SX.ones(chain.n), rest, rest)
-    return cs.vertcat(*(1 / stiffness[i] if j.transmission.elastic else 0 for i, j in enumerate(joints)))
+    rest, compliance = SX.zeros(chain.n), SX.zeros(chain.n)
+    stiffness = term_torque(chain, (Stiffness(),), SX.ones(chain.n), rest, rest, followers=False)
+    for i in chain.robot.elastic_coordinates:
+        compliance[i] = 1 / stiffness[i]
+    return compliance
+
+
+@lru_cache(maxsize=16)
+def _elastic_mass(robot: Robot) -> Callable[..., np.ndarray]:
+    return elastic_mass_matrix(robot).compile("numpy")
+
+
+def _motors_inverse(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Return the part (k, n, n) of the inverse mass matrix that belongs to what motors move: themselves, or rigid joints."""
+    places, elastic = np.arange(robot.n), list(robot.elastic_coordinates)
+    places[elastic] = robot.n + np.arange(len(elastic))
+    inverse: np.ndarray = np.linalg.inv(_elastic_mass(robot)(q))[:, places[:, None], places]
+    return inverse
 
 
 def default_gains(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
     """Return Kp = w^2 J and Kd = 2 zeta w J, J the largest inertia of joint and motor, Kd_i (B^-1)_ii of motors within 400/s."""
-    n = robot.n
-    b = elastic_mass_matrix(robot).compile("numpy")(typical(robot).motion[0])
-    elastic = [i for i, j in enumerate(robot.driving_joints) if j.transmission.elastic]
-    places = np.arange(n)
-    places[elastic] = n + np.arange(len(elastic))
+    n, q = robot.n, typical(robot).motion[0]
+    b, elastic = _elastic_mass(robot)(q), list(robot.elastic_coordinates)
     own = np.diagonal(b, axis1=-2, axis2=-1).max(axis=0)
     inertia = own[:n].copy()
     inertia[elastic] += own[n:]
-    fastest = np.diagonal(np.linalg.inv(b), axis1=-2, axis2=-1)[:, places].max(axis=0)
+    fastest = np.diagonal(_motors_inverse(robot, q), axis1=-2, axis2=-1).max(axis=0)
     damping = np.minimum(2 * RATIO * BANDWIDTH * inertia, FASTEST / fastest)
     return BANDWIDTH**2 * inertia, damping

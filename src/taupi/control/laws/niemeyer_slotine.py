@@ -20,11 +20,11 @@ from taupi.regressors.recursive import reference_motions
 @renamed(columns="adapt")
 @dataclass(frozen=True, eq=False)
 class NiemeyerSlotine(AdaptiveLaw, Damped):
-    """Slotine and Li's torque by recursion, and adaptation link by link, in O(n) (Niemeyer & Slotine 1991).
+    """Apply Slotine and Li's torque by recursion, and adapt link by link, in O(n) (Niemeyer & Slotine 1991).
 
     f_i = sum f_c + I_i (vd_ri - g) + (v_i x I_i v_ri + v_ri x I_i v_i + I_i (v_ri x v_i)) / 2,  tau = s' f - K s,
-    d a_ij/dt = -(v_i - v_ri)' y_ij / Gamma_ij: Kubozono et al., eqs. 39-42, with gravity. Torque and adaptation equal those of
-    `SlotineLi`; no regressor is formed.
+    d a_ij/dt = -(v_i - v_ri)' y_ij / Gamma_ij: Kubozono et al., eqs. 39-42, with gravity. Torque and adaptation equal
+    `SlotineLi`'s; no regressor is formed.
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")

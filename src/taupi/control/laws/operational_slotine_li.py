@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -10,11 +11,11 @@ import casadi as cs
 import numpy as np
 
 from taupi.control.adaptive_law import AdaptiveLaw, Damped
-from taupi.control.gains import BANDWIDTH, gain, largest_inertias, times
+from taupi.control.gains import BANDWIDTH, as_matrix, gain, largest_inertias, times
 from taupi.control.law import Claim, Law, Signals, Truth
 from taupi.deprecation import renamed
 from taupi.dynamics.chain import Chain
-from taupi.dynamics.kinematics import Task, linear_rows, task_jacobian, traced_coordinates
+from taupi.dynamics.kinematics import Task, jacobian, linear_rows, task_coordinates, task_jacobian, traced_coordinates
 from taupi.dynamics.operational import checked_task, consistent_inverse, operational_mass
 from taupi.dynamics.singularity_measure import measure
 from taupi.dynamics.terms import term_columns
@@ -52,18 +53,26 @@ class OfTask(Law):
     task: Task = "position"
     frame: str = "tip"
 
+    def task_coordinates(self, robot: Robot, q: np.ndarray) -> np.ndarray | None:
+        """Return the task's coordinates; `robot` and `q` are as in `Law.task_coordinates`."""
+        r: np.ndarray = task_coordinates(robot, task=self.task, frame=self.frame)(q)
+        return r
+
 
 @renamed(columns="adapt")
 @dataclass(frozen=True, eq=False)
 class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
-    """tau = J^T (Y pi_hat - K s), d pi_hat/dt = -Gamma^-1 Y^T s with Y the `operational_regressor` and s = rd - v.
+    """Apply tau = J^T (Y pi_hat - K s), d pi_hat/dt = -Gamma^-1 Y^T s with Y the `operational_regressor` and s = rd - v.
 
     It is Slotine and Li's law with the regressor of Aldana et al., eq. 2 (equations.md, O3). v = rd_des - Lambda (r - r_des)
-    is the reference velocity of the task, with `Lambda` and `K` one per coordinate of it. In joints this is tau = Y_r pi_hat
-    - J^T K s - D s_q, d pi_hat/dt = -Gamma^-1 Y_r^T s_q with qrd = B v, s_q = qd - qrd, B = J^-1. A redundant arm has the
-    dynamically consistent inverse of its own model for B, qrdd = d/dt(B v), and `damping` D (N m s/rad) for its motion within the
-    task, by default 5/s times the smallest of the largest M_ii. dV/dt = -s^T K s - D |s_q|^2. A singular configuration is refused
-    when `torque` is called.
+    is the reference velocity of the task. In joints this is tau = Y_r pi_hat - J^T K s - D s_q, d pi_hat/dt = -Gamma^-1 Y_r^T s_q
+    with qrd = B v, s_q = qd - qrd, B = J^-1. A redundant arm has the dynamically consistent inverse of its own model for B, and
+    qrdd = d/dt(B v). dV/dt = -s^T K s - D |s_q|^2. A singular configuration is refused when `torque` is called.
+
+    Attributes:
+        Lambda: How fast the task follows once s is 0, 1/s: a number, or one per coordinate of the task (m,); by default 5.
+        K: Damping of s, a number, or one per coordinate of the task (m,); by default 20/s times the median mass of each.
+        damping: D of a redundant arm's motion within the task, N m s/rad; by default 5/s times the smallest of the largest M_ii.
 
     >>> import taupi as tp
     >>> arm = tp.load("planar3r").bind(l1=1, l2=1, l3=1)
@@ -160,6 +169,23 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
         y = cs.horzcat(y, term_columns(chain, self.choice().terms, signals.q, m.qrd, m.qrdd))
         tau = y @ self.choice().expand(chain, x) - m.J.T @ times(self.K, m.s) - float(self.damping or 0) * m.joints
         return tau, self.adapted(y.T @ self.learnt_from(m.joints), x)
+
+    def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Return M^-1 J^T K J and M^-1 D; `inverse` and `q` are as in `Law.damping_rates`."""
+        J = self._jacobian(q)
+        rates = {"K": inverse @ np.swapaxes(J, -1, -2) @ as_matrix(self.K) @ J}
+        return rates | ({"damping": inverse * self.damping} if self.damping else {})
+
+    def learning_rates(self, inverse: np.ndarray, q: np.ndarray) -> np.ndarray | None:
+        """Return None: near a singular configuration, which the law refuses, nothing damps what is learnt there.
+
+        `inverse` and `q` are as in `AdaptiveLaw.learning_rates`.
+        """
+        return None
+
+    @cached_property
+    def _jacobian(self) -> Callable[..., np.ndarray]:
+        return jacobian(self.robot, task=self.task, frame=self.frame).compile("numpy")
 
     def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
         """Return V = s_q^T H s_q / 2 + parameters, dV/dt = -s^T K s - D |s_q|^2 less friction's own damping.

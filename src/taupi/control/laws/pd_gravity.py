@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import casadi as cs
+import numpy as np
 
-from taupi.control.fixed_law import FixedLaw
-from taupi.control.gains import largest_inertias, times
-from taupi.control.law import Claim, Signals, Truth
+from taupi.control.gains import as_matrix, times
+from taupi.control.law import Claim, FixedLaw, Signals, Truth
 from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import SX, Vector
@@ -18,11 +18,12 @@ from taupi.program.program import Constants
 
 @dataclass(frozen=True, eq=False)
 class PDGravity(FixedLaw):
-    """tau = g(q) - Kp (q - q_des) - Kd (qd - qd_des) (Takegaki & Arimoto 1981).
+    """Apply tau = g(q) - Kp (q - q_des) - Kd (qd - qd_des) (Takegaki & Arimoto 1981).
 
-    With the true gravity and q_des at rest, V = qd^T M qd / 2 + e^T Kp e / 2 falls as -qd^T Kd qd. Of the `terms`, only those
-    that act at rest (an offset) are compensated; by default there are none. Kp is in N m/rad, Kd in N m s/rad; they default to
-    critical damping at 5 rad/s of the largest M_ii.
+    With the true gravity and q_des at rest, V = qd^T M qd / 2 + e^T Kp e / 2 falls as -qd^T Kd qd.
+
+    Attributes:
+        terms: Joint terms, of which only those that act at rest (an offset) are compensated; by default none.
 
     >>> import taupi as tp
     >>> arm, rest = tp.load("elbow2r"), [0.0, 0.0]
@@ -34,9 +35,9 @@ class PDGravity(FixedLaw):
     terms: TermsLike = ()
     name: ClassVar[str] = "pd_gravity"
 
-    def __post_init__(self) -> None:
-        self.choice()
-        self.settle_gains(largest_inertias(self.robot) if self.Kp is None or self.Kd is None else 1.0)
+    def compensated_terms(self) -> TermsLike:
+        """Return the terms that the law compensates."""
+        return self.terms
 
     def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
         """Return tau over SX; nothing is adapted. `constants`, `signals` and `x` are as in `Law.control`."""
@@ -45,6 +46,14 @@ class PDGravity(FixedLaw):
         gravity += chain.term_torque(self.choice().terms, signals.q, rest, rest)
         pull = times(self.Kp, signals.q - signals.q_des) + times(self.Kd, signals.qd - signals.qd_des)
         return gravity - pull, self.held()
+
+    def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Return M^-1 Kd; `inverse` and `q` are as in `Law.damping_rates`."""
+        return {"Kd": inverse @ as_matrix(self.Kd)}
+
+    def pull_rates(self, inverse: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """Return M^-1 Kp; `inverse` and `q` are as in `Law.damping_rates`."""
+        return inverse @ as_matrix(self.Kp)
 
     def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
         """Return V = kinetic energy + e^T Kp e / 2 with dV/dt = -qd^T Kd qd less friction, for q_des at rest.

@@ -33,7 +33,7 @@ def torque_and_gradient(
 @renamed(columns="adapt")
 @dataclass(frozen=True, eq=False)
 class SlotineLi(AdaptiveLaw, Damped):
-    """tau = Y_r pi_hat - K s, d pi_hat/dt = -Gamma^-1 Y_r^T s (Slotine & Li 1987; Kubozono et al., eqs. 34, 35).
+    """Apply tau = Y_r pi_hat - K s, d pi_hat/dt = -Gamma^-1 Y_r^T s (Slotine & Li 1987; Kubozono et al., eqs. 34, 35).
 
     Y_r = Y_r(q, qd, qrd, qrdd), qrd = qd_des - Lambda (q - q_des), s = qd - qrd.
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import casadi as cs
+import numpy as np
 
 from taupi.checks import positive
 from taupi.control import spatial_algebra as spatial
-from taupi.control.adaptive_law import AdaptiveLaw, Tracking
-from taupi.control.estimated_chain import EstimatedChain
+from taupi.control.adaptive_law import AdaptiveLaw, TrackingLaw
+from taupi.control.estimate import EstimatedChain
+from taupi.control.gains import as_matrix
 from taupi.control.law import Claim, Signals, Truth
 from taupi.control.link_recursions import (
     adjoints,
@@ -30,7 +32,7 @@ FORMS = ("recursive", "closed")
 
 
 @dataclass(frozen=True, eq=False)
-class DampedByEstimate(Tracking):
+class DampedByEstimate(TrackingLaw):
     """A law with the damping -gamma H s, H the mass matrix of the estimate.
 
     Attributes:
@@ -43,16 +45,29 @@ class DampedByEstimate(Tracking):
         super().__post_init__()
         object.__setattr__(self, "gamma", positive("gamma", self.gamma))
 
+    def adjustable(self) -> tuple[str, ...]:
+        """Return the gains that a step can take as inputs."""
+        return (*super().adjustable(), "gamma")
+
+    def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
+        """Return gamma and Lambda; `inverse` and `q` are as in `Law.damping_rates`."""
+        shape = inverse.shape
+        rates = {"gamma": self.gamma * np.eye(shape[-1]), "Lambda": as_matrix(self.Lambda)}
+        return {name: np.broadcast_to(rate, shape) for name, rate in rates.items()}
+
 
 @renamed(columns="adapt")
 @dataclass(frozen=True, eq=False)
 class Walker(AdaptiveLaw, DampedByEstimate):
-    """tau = H (qrdd - gamma s) + C_w qrd + G with the estimate, d pi_hat/dt = -Gamma^-1 Y_w^T s, Y_w pi_hat = tau.
+    """Apply tau = H (qrdd - gamma s) + C_w qrd + G of the estimate, d pi_hat/dt = -Gamma^-1 Y_w^T s, Y_w pi_hat = tau.
 
     This is Kubozono et al., eqs. 43-46, with the adaptation that they leave out. Damping is gamma times the estimated mass
     matrix, so that dV/dt = -gamma s^T H s with the true H, whatever the estimate; with exact parameters s^T H s decays at
-    exactly 2 gamma. `form`: "recursive", in O(n), f_i = sum f_c + I_i (vd_ri - gamma vt_i - g) + v_ri x I_i v_ri; "closed",
-    with the document's C_w, which takes V_s at qd and C_1 to C_3 at qrd (46).
+    exactly 2 gamma.
+
+    Attributes:
+        form: "recursive" (the default), in O(n), f_i = sum f_c + I_i (vd_ri - gamma vt_i - g) + v_ri x I_i v_ri; or "closed",
+            with the document's C_w, which takes V_s at qd and C_1 to C_3 at qrd (46).
 
     >>> import taupi as tp
     >>> arm = tp.load("puma560")

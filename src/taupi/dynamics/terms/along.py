@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
-from taupi.dynamics.terms.term import Term
+from taupi.dynamics.terms.term import Term, as_term
 from taupi.dynamics.types import Expression
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar, exact
 
 
 @dataclass(frozen=True, slots=True)
-class Along:
+class Along(Term):
     """tau = c f(c^T q, c^T qd, c^T qdd) times one parameter, with f the column of the term `of` and c the `direction` (n,).
 
     By virtual work, a torque u on the angle c^T q acts on the coordinates with c u. `owner` is the name of what turns by c^T q,
@@ -29,19 +30,32 @@ class Along:
     owner: str
     of: Term
     direction: tuple[Scalar, ...]
+    on_drives: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.of, Term) or isinstance(self.of, Along):
-            raise TaupiError(Argument("of"), f" is {shown(self.of)}, expected a term such as taupi.terms.Viscous().")
+        term = as_term(self.of)
+        if term is None or isinstance(term, Along):
+            raise TaupiError("{of} is {got!r}, expected a term such as taupi.terms.Viscous().", got=self.of)
+        object.__setattr__(self, "of", term)
         entries = tuple(exact(c, "direction") for c in self.direction)
         if not any(entries):
-            raise TaupiError(Argument("direction"), " is zero everywhere, expected the coordinates that turn it.")
+            raise TaupiError("{direction} is zero everywhere, expected the coordinates that turn it.")
         object.__setattr__(self, "direction", entries)
 
     @property
-    def name(self) -> str:
+    def name(self) -> str:  # type: ignore[override]
         """The name of the owner and of the term: `motor6.viscous`."""
         return f"{self.owner}.{self.of.name}"
+
+    @property
+    def transmitted(self) -> bool:  # type: ignore[override]
+        """Whether the gear transmits the torque of the term."""
+        return self.of.transmitted
+
+    @property
+    def needs_speed(self) -> bool:  # type: ignore[override]
+        """Whether its torque depends on speed."""
+        return self.of.needs_speed
 
     def unit(self, prismatic: bool) -> str:
         """Return the term's unit where the first joint of the direction slides (`prismatic`) or turns."""

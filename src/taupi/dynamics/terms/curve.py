@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from taupi.checks import positive
-from taupi.dynamics.terms.per_joint import PerJoint, checked_per_joint, value_at
+from taupi.dynamics.terms.term import Modulated, PerJoint, checked_per_joint, magnitude, register, value_at
 from taupi.dynamics.types import Expression
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
 from taupi.program.casadi_on_use import cs
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class Curve:
+class Curve(Modulated):
     """tau = c s exp(-|qd| / (share velocity)): a wide fall with speed, so that with viscous friction the sum is concave.
 
     s is the state of the Coulomb term of the same joint: sgn(qd), tanh(qd / v), or with a memory. `share` (0.3 by default) is the
@@ -33,6 +34,11 @@ class Curve:
     share: float = 0.3
     velocity: PerJoint = 0.0
     name: ClassVar[str] = "curve"
+    label: ClassVar[str] = "the curve of friction"
+    heading: ClassVar[str] = "curve"
+    symbol: ClassVar[str] = "c"
+    field: ClassVar[str] = "friction.curve"
+    rank: ClassVar[int] = 95
 
     def __post_init__(self) -> None:
         positive("share", self.share)
@@ -54,11 +60,15 @@ class Curve:
         """Return exp(-|`qd`| / (share velocity)), by which s is multiplied; `load` does not matter."""
         if not self.velocity:
             raise TaupiError(
-                Argument("velocity"), " of the term 'curve' is 0, expected the largest speed of the joint (rad/s, m/s).",
+                "{velocity} of the term 'curve' is 0, expected the largest speed of the joint (rad/s, m/s).",
                 remedy="Give it, as in taupi.terms.Curve(velocity=2.0), or take fit.terms.",
-            )  # fmt: skip
+            )
         return cs.exp(-cs.fabs(qd) / self.velocity / self.share)
 
     def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
         """Return sgn(`qd`) times the factor at `qd`; `q` and `qdd` do not matter."""
         return cs.sign(qd) * self.factor(qd, None)
+
+    def through(self, ratio: Scalar) -> Scalar | None:
+        """Return |ratio|; the largest speed of a joint that follows at `ratio` is |ratio| times that of its coordinate."""
+        return magnitude(ratio)

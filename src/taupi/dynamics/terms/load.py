@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from taupi.dynamics.terms.term import Modulated, Sign, register
 from taupi.dynamics.types import Expression
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar, is_symbolic
 from taupi.program.casadi_on_use import cs
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class Load:
+class Load(Modulated):
     """tau = mu |l| s: a gear loses the share mu, from 0 to below 1, of the torque l that it transmits (Bittencourt et al. 2010).
 
     s is the state of the Coulomb term of the same joint: sgn(qd), tanh(qd / v), or with a memory. l is its torque without
@@ -30,6 +32,12 @@ class Load:
     """
 
     name: ClassVar[str] = "load"
+    label: ClassVar[str] = "friction by load"
+    heading: ClassVar[str] = "share of the load"
+    symbol: ClassVar[str] = r"\mu"
+    sign: ClassVar[Sign] = "positive"
+    field: ClassVar[str] = "friction.load"
+    rank: ClassVar[int] = 90
 
     def unit(self, prismatic: bool) -> str:
         """Return "1": mu has no unit, whether the joint slides (`prismatic`) or turns."""
@@ -39,20 +47,29 @@ class Load:
         """Return mu of `joint`; refuse one that is not from 0 to below 1, since such a gear would drive itself, or lock."""
         mu = joint.friction.load
         if not is_symbolic(mu) and not 0 <= mu < 1:
-            message = f" of {joint.name} is {float(mu):g}, expected a share from 0 to below 1."
-            raise TaupiError(Argument("load"), message)
+            raise TaupiError(
+                "{load} of {joint} is {got:g}, expected a share from 0 to below 1.", joint=joint.name, got=float(mu)
+            )
         return mu
 
     def factor(self, qd: Expression, load: Expression | None) -> Expression:
         """Return |`load`|, by which s is multiplied, or refuse None, an unknown load; `qd` does not matter."""
         if load is None:
             raise TaupiError(
-                "The term 'load' is not linear in the parameters. Only inverse and forward dynamics, rigid plants, "
-                "taupi.identify and taupi.regressor support it.",
-                remedy=("Leave it out of ", Argument("terms"), ": its torque then acts as a disturbance."),
+                "The term 'load' is not linear in the parameters. Only inverse and forward dynamics, rigid "
+                "plants, taupi.identify and taupi.regressor support it.",
+                remedy="Leave it out of {terms}: its torque then acts as a disturbance.",
             )
         return cs.fabs(load)
 
     def column(self, q: Expression, qd: Expression, qdd: Expression) -> Expression:
         """Refuse: the column needs the torque that the gear transmits, and not only `q`, `qd` and `qdd` of the joint."""
         return self.factor(qd, None)
+
+    def through(self, ratio: Scalar) -> Scalar | None:
+        """Refuse: the load of a joint that follows at `ratio` is only a part of that of its coordinate."""
+        raise TaupiError(
+            "A joint that follows another states friction that grows with its load, which is only a part "
+            "of the torque that moves both of them.",
+            remedy="Set its load to 0, or leave 'load' out of {terms}.",
+        )

@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from taupi.dynamics.terms.term import Term, register
 from taupi.dynamics.types import Expression
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
 from taupi.program.casadi_on_use import cs
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class Spring:
+class Spring(Term):
     """tau = k q: a spring, or a cable that resists bending; the term "offset" accounts for its rest position.
 
     With a `lever` (r, h, l0, a) it is a coil spring of rest length l0 between a point at the distance h from a turning joint's
@@ -25,6 +27,13 @@ class Spring:
 
     lever: tuple[float, float, float, float] | None = None
     name: ClassVar[str] = "spring"
+    label: ClassVar[str] = "the spring"
+    symbol: ClassVar[str] = "k"
+    needs_speed: ClassVar[bool] = False
+    transmitted: ClassVar[bool] = True
+    on_drives: ClassVar[bool] = False
+    tool: ClassVar[str] = "stiffness"
+    rank: ClassVar[int] = 60
 
     def __post_init__(self) -> None:
         if self.lever is None:
@@ -36,8 +45,11 @@ class Spring:
             or min(values[:2]) <= 0
             or values[0] == values[1]
         ):
-            message = " expected (r, h, l0, a): two different lengths above 0, one more length, and an angle."
-            raise TaupiError(Argument("lever"), f" is {shown(self.lever)},{message}")
+            raise TaupiError(
+                "{lever} is {got!r}, expected (r, h, l0, a): two different lengths above 0, one more "
+                "length, and an angle.",
+                got=self.lever,
+            )
         object.__setattr__(self, "lever", values)
 
     def unit(self, prismatic: bool) -> str:
@@ -57,3 +69,7 @@ class Spring:
         cosine = math.cos(a) * cs.cos(q) + math.sin(a) * cs.sin(q)
         length = cs.sqrt(r * r + h * h + 2 * r * h * cosine)
         return r * h * sine * (1 - rest / length)
+
+    def through(self, ratio: Scalar) -> Scalar | None:
+        """Return ratio^2, of a joint that follows a coordinate at `ratio`; none with a lever, whose shape differs."""
+        return None if self.lever else ratio * ratio

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from taupi.dynamics.terms.per_joint import PerJoint, checked_per_joint, value_at
+from taupi.dynamics.terms.term import PerJoint, Sign, Term, checked_per_joint, register, through_odd, value_at
 from taupi.dynamics.types import Expression
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.model.robot_parts import Joint
 from taupi.model.scalars import Scalar
 from taupi.program.casadi_on_use import cs
 
 
+@register
 @dataclass(frozen=True, slots=True)
-class Stribeck:
+class Stribeck(Term):
     """tau = F_b sgn(qd) exp(-|qd / velocity|^exponent): linear in the height F_b, with a shape that has to be known.
 
     Together with Coulomb friction F_s it gives F_s + F_b at standstill and F_s at speed (Armstrong-Helouvry 1994). `velocity`
@@ -24,11 +25,19 @@ class Stribeck:
     velocity: PerJoint = 0.1
     exponent: int = 2
     name: ClassVar[str] = "stribeck"
+    label: ClassVar[str] = "Stribeck friction"
+    heading: ClassVar[str] = "Stribeck"
+    symbol: ClassVar[str] = "f_{s}"
+    sign: ClassVar[Sign] = "nonnegative"
+    with_coulomb: ClassVar[bool] = True
+    jumps: ClassVar[bool] = True
+    field: ClassVar[str] = "friction.stribeck"
+    rank: ClassVar[int] = 50
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "velocity", checked_per_joint("velocity", self.velocity, "rad/s or m/s"))
         if self.exponent not in (1, 2):
-            raise TaupiError(Argument("exponent"), f" is {shown(self.exponent)}, expected 1 or 2.")
+            raise TaupiError("{exponent} is {got!r}, expected 1 or 2.", got=self.exponent)
 
     def at(self, joint: int) -> Stribeck:
         """Return the term of one joint, by its place `joint` in the robot."""
@@ -46,3 +55,7 @@ class Stribeck:
         """Return sgn(`qd`) exp(-|`qd` / velocity|^exponent); `q` and `qdd` do not matter."""
         ratio = cs.fabs(qd) / self.velocity
         return cs.sign(qd) * cs.exp(-(ratio if self.exponent == 1 else ratio * ratio))
+
+    def through(self, ratio: Scalar) -> Scalar | None:
+        """Return 1 at a `ratio` of 1 or -1; at others the shape differs."""
+        return through_odd(ratio)

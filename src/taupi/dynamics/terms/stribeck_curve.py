@@ -10,9 +10,9 @@ from typing import ClassVar
 import numpy as np
 
 from taupi.dynamics.terms.coulomb import Coulomb
-from taupi.dynamics.terms.per_joint import PerJoint, checked_per_joint, value_at
 from taupi.dynamics.terms.stribeck_fall import StribeckFall
 from taupi.dynamics.terms.stribeck_rise import StribeckRise
+from taupi.dynamics.terms.term import PerJoint, Term, checked_per_joint, value_at
 from taupi.dynamics.terms.viscous import Viscous
 from taupi.dynamics.types import SX, ArrayLike, Expression
 from taupi.model.robot_parts import Joint
@@ -25,7 +25,7 @@ _UNITS = ("N m s/rad", "N m", "N m", "rad/s", "N m", "s/rad")
 
 
 @dataclass(frozen=True, slots=True)
-class StribeckCurve:
+class StribeckCurve(Term):
     """tau = f_1 v + f_2 sgn v - f_3 sgn v exp(-|v| / f_4) - f_5 sgn v exp(-1 / (f_6 |v|)), and 0 at v = 0.
 
     A friction to simulate with (Zollo et al. 2014, eq. 43): `viscous` f_1 (N m s/rad), `coulomb` f_2 (N m), `rise` f_3 (N m, 0
@@ -47,6 +47,8 @@ class StribeckCurve:
     fall_slowness: PerJoint = 10.0
     smoothing: float = 0.0
     name: ClassVar[str] = "stribeck_curve"
+    label: ClassVar[str] = "friction as a known curve"
+    jumps: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         for name, unit in zip(_NAMES, _UNITS, strict=True):
@@ -71,8 +73,8 @@ class StribeckCurve:
         return dataclasses.replace(self, **{name: value_at(name, getattr(self, name), joint) for name in _NAMES})
 
     def smooth(self, velocity: float) -> StribeckCurve:
-        """Return the curve with tanh(v / `velocity`), in rad/s or m/s, for sgn v."""
-        return dataclasses.replace(self, smoothing=velocity)
+        """Return the curve with tanh(v / `velocity`), in rad/s or m/s, for sgn v; at 0 it stays as it is."""
+        return self if not velocity else dataclasses.replace(self, smoothing=velocity)
 
     def unit(self, prismatic: bool) -> str:
         """Return "1": the scale has no unit, whether the joint slides (`prismatic`) or turns."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, NamedTuple, cast
 
 import numpy as np
 
 from taupi.errors import Argument, TaupiError
+from taupi.excitation.criteria import CRITERIA, criterion_class
 from taupi.excitation.settings import Goal
 from taupi.identifiability.base_parameters import BaseParameters
 
@@ -23,24 +25,47 @@ class Value(NamedTuple):
     slope: np.ndarray
 
 
-class Criterion(Protocol):
+@dataclass(frozen=True)
+class Chosen:
+    """A criterion, the parameters that it is about, and notes on it."""
+
+    criterion: Criterion
+    of: tuple[str, ...]
+    notes: tuple[str, ...] = field(default=())
+
+
+class Criterion(ABC):
     """What is minimised: a function of the information G (b, b)."""
 
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
+    name: ClassVar[str]
+    # Which of the settings "only", "power" and "scale" it takes.
+    uses: ClassVar[tuple[str, ...]] = ()
+    # Whether it is the volume of a confidence ellipsoid, which one may compare with that of random motions.
+    is_volume: ClassVar[bool] = False
+    # Whether rows are weighted by the noise of their joint.
+    weighs_noise: ClassVar[bool] = True
 
+    @classmethod
+    @abstractmethod
+    def of(cls, goal: Goal, base: BaseParameters) -> Chosen:
+        """Return the criterion with the settings of a goal, for base parameters."""
+
+    @abstractmethod
     def __call__(self, information: np.ndarray) -> Value | None:
         """Return phi and Phi, or None if G is singular."""
-        ...
 
 
 @dataclass(frozen=True)
-class Determinant:
+class Determinant(Criterion):
     """phi = -log det G: the volume of the confidence ellipsoid. Units and the choice of base parameters do not matter."""
 
-    name: str = "d"
+    name: ClassVar[str] = "d"
+    is_volume: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, goal: Goal, base: BaseParameters) -> Chosen:
+        """Return the criterion, which is about all parameters."""
+        return Chosen(cls(), base.names)
 
     def __call__(self, information: np.ndarray) -> Value | None:
         """Return phi and Phi = -G^-1."""
@@ -49,11 +74,29 @@ class Determinant:
 
 
 @dataclass(frozen=True, eq=False)
-class SubsetDeterminant:
-    """phi = -log det G + log det G_nn: the volume for some parameters, regardless of the others, n."""
+class SubsetDeterminant(Criterion):
+    """phi = -log det G + log det G_nn: the volume for some parameters, regardless of the others, n.
+
+    Attributes:
+        others: The places of the others among the b parameters.
+    """
 
     others: np.ndarray
-    name: str = "ds"
+    name: ClassVar[str] = "ds"
+    uses: ClassVar[tuple[str, ...]] = ("only",)
+    is_volume: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, goal: Goal, base: BaseParameters) -> Chosen:
+        """Return the criterion for the parameters that the goal names."""
+        if not goal.only:
+            raise TaupiError(
+                "The criterion 'ds' is about some of the parameters, and none are named.",
+                remedy="Name them by {only='link6.*'}.",
+            )
+        chosen = sorted(set(base.parameters.layout.select(list(goal.only))))
+        others = np.setdiff1d(np.arange(base.count), chosen)
+        return Chosen(cls(others), tuple(base.names[k] for k in chosen))
 
     def __call__(self, information: np.ndarray) -> Value | None:
         """Return phi and Phi = -G^-1 + (0, 0; 0, G_nn^-1)."""
@@ -67,17 +110,26 @@ class SubsetDeterminant:
 
 
 @dataclass(frozen=True, eq=False)
-class KieferMean:
-    """phi = b log mean_p(mu), with mu the eigenvalues of S^-1 G^-1 S^-1: variances along its axes.
+class MeanVariance(Criterion):
+    """phi = b log mean_p(mu), with mu the eigenvalues of S^-1 G^-1 S^-1: variances along its axes; their mean, p = 1.
 
-    p = 1 is their mean ("a"), p = 8 is nearly the largest ("e"); with "p" the user chooses it (Kiefer 1974).
+    The factor b makes phi comparable to that of "d" (Kiefer 1974).
 
-    `scale` S (b,) are the sizes of parameters: errors are relative to them. The factor b makes phi comparable to that of "d".
+    Attributes:
+        scale: S (b,), the sizes of parameters: errors are relative to them.
+        power: p.
     """
 
-    name: str
     scale: np.ndarray
-    power: float
+    power: float = 1
+    name: ClassVar[str] = "a"
+    uses: ClassVar[tuple[str, ...]] = ("scale",)
+
+    @classmethod
+    def of(cls, goal: Goal, base: BaseParameters) -> Chosen:
+        """Return the criterion, relative to the sizes that the user states, or to the description's values."""
+        sizes, note = _stated_sizes(cls.name, base, goal.scale) or _described_sizes(cls.name, base)
+        return Chosen(cls(sizes), base.names, (note,))
 
     def __call__(self, information: np.ndarray) -> Value | None:
         """Return phi and Phi."""
@@ -90,14 +142,53 @@ class KieferMean:
 
 
 @dataclass(frozen=True, eq=False)
-class Condition:
+class LargestVariance(MeanVariance):
+    """phi of `MeanVariance` with p = 8: nearly the largest variance."""
+
+    power: float = _E_POWER
+    name: ClassVar[str] = "e"
+
+
+@dataclass(frozen=True, eq=False)
+class PowerMean(MeanVariance):
+    """phi of `MeanVariance` with the user's own p."""
+
+    name: ClassVar[str] = "p"
+    uses: ClassVar[tuple[str, ...]] = ("scale", "power")
+
+    @classmethod
+    def of(cls, goal: Goal, base: BaseParameters) -> Chosen:
+        """Return the criterion with the power of the goal."""
+        chosen = super().of(goal, base)
+        if goal.power is None:
+            raise TaupiError(
+                "The criterion 'p' is a mean of a power of the variances, and none is given.",
+                remedy="Give it by {power=4}.",
+            )
+        return replace(chosen, criterion=replace(cast("PowerMean", chosen.criterion), power=goal.power))
+
+
+@dataclass(frozen=True, eq=False)
+class Condition(Criterion):
     """phi = b / 2 log of a soft ratio of the extreme eigenvalues of S G S: the condition of W, for comparison with papers.
 
     It wastes excitation: a motion with half the information in every direction has the same condition.
+
+    Attributes:
+        scale: S (b,), the sizes of parameters.
     """
 
     scale: np.ndarray
-    name: str = "cond"
+    name: ClassVar[str] = "cond"
+    uses: ClassVar[tuple[str, ...]] = ("scale",)
+    weighs_noise: ClassVar[bool] = False  # papers state the condition of W as it is
+
+    @classmethod
+    def of(cls, goal: Goal, base: BaseParameters) -> Chosen:
+        """Return the criterion of the columns as they are, or relative to the sizes that the user states."""
+        note = "Criterion cond: of the columns as they are, in SI units; a motion that shows less can have a better condition."
+        sizes, said = _stated_sizes(cls.name, base, goal.scale) or (np.ones(base.count), note)
+        return Chosen(cls(sizes), base.names, (said,))
 
     def __call__(self, information: np.ndarray) -> Value | None:
         """Return phi and Phi, of the largest eigenvalue and of the largest of the inverse."""
@@ -148,85 +239,45 @@ def _inverse(matrix: np.ndarray) -> tuple[np.ndarray, float] | None:
 # From names -----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """A criterion, the parameters that it is about, and notes on it."""
-
-    criterion: Criterion
-    of: tuple[str, ...]
-    notes: tuple[str, ...] = field(default=())
-
-
 def choose(goal: Goal, base: BaseParameters) -> Chosen:
     """Return the criterion of a goal for base parameters."""
-    name = goal.criterion
-    _refuse_idle(goal)
-    if name == "d":
-        return Chosen(Determinant(), base.names)
-    if name == "ds":
-        return _subset(base, goal.only)
-    sizes, note = _sizes(name, base, goal.scale)
-    if name == "cond":
-        return Chosen(Condition(sizes), base.names, (note,))
-    return Chosen(KieferMean(name, sizes, _power(goal)), base.names, (note,))
-
-
-def _refuse_idle(goal: Goal) -> None:
-    """Refuse settings that are about another criterion."""
-    for field_name, value, of in (
-        ("only", goal.only or None, ("ds",)),
-        ("power", goal.power, ("p",)),
-        ("scale", goal.scale, ("a", "e", "p", "cond")),
-    ):
-        if value is not None and goal.criterion not in of:
+    kind = criterion_class(goal.criterion)
+    for name, value in (("only", goal.only or None), ("power", goal.power), ("scale", goal.scale)):
+        if value is not None and name not in kind.uses:
             raise TaupiError(
-                Argument(field_name),
-                f" has no meaning for the criterion {goal.criterion!r}.",
-                remedy=("Use ", Argument("criterion", of[0]), ", or leave it out."),
+                "{argument} has no meaning for the criterion {criterion!r}.",
+                remedy="Use {other_criterion}, or leave it out.",
+                argument=Argument(name),
+                criterion=goal.criterion,
+                other_criterion=Argument("criterion", next(k for k in CRITERIA if name in criterion_class(k).uses)),
             )
+    return kind.of(goal, base)
 
 
-def _power(goal: Goal) -> float:
-    if goal.criterion != "p":
-        return _E_POWER if goal.criterion == "e" else 1
-    if goal.power is None:
+def _stated_sizes(
+    name: str, base: BaseParameters, scale: float | tuple[float, ...] | None
+) -> tuple[np.ndarray, str] | None:
+    """Return S (b,) as the user states it, with a note; None if nothing is stated."""
+    if scale is None:
+        return None
+    sizes = np.full(base.count, scale) if isinstance(scale, float) else np.array(scale)
+    if sizes.shape != (base.count,):
         raise TaupiError(
-            "The criterion 'p' is a mean of a power of the variances, and none is given.",
-            remedy=("Give it by ", Argument("power", 4), "."),
+            "{scale} has {got} numbers, expected {expected}: one per base parameter.",
+            got=len(sizes),
+            expected=base.count,
         )
-    return goal.power
+    return sizes, f"Criterion {name}: errors are relative to the scale that was given."
 
 
-def _subset(base: BaseParameters, only: tuple[str, ...]) -> Chosen:
-    if not only:
-        raise TaupiError(
-            "The criterion 'ds' is about some of the parameters, and none are named.",
-            remedy=("Name them by ", Argument("only", "link6.*"), "."),
-        )
-    chosen = sorted(set(base.parameters.layout.select(list(only))))
-    others = np.setdiff1d(np.arange(base.count), chosen)
-    return Chosen(SubsetDeterminant(others), tuple(base.names[k] for k in chosen))
-
-
-def _sizes(name: str, base: BaseParameters, scale: float | tuple[float, ...] | None) -> tuple[np.ndarray, str]:
-    """Return S (b,): what the user states; otherwise ones for "cond", and the description's values for the others."""
-    if scale is not None:
-        sizes = np.full(base.count, scale) if isinstance(scale, float) else np.array(scale)
-        if sizes.shape != (base.count,):
-            raise TaupiError(
-                Argument("scale"), f" has {len(sizes)} numbers, expected {base.count}: one per base parameter."
-            )
-        return sizes, f"Criterion {name}: errors are relative to the scale that was given."
-    if name == "cond":
-        return (
-            np.ones(base.count),
-            "Criterion cond: of the columns as they are, in SI units; a motion that shows less can have a better condition.",
-        )
+def _described_sizes(name: str, base: BaseParameters) -> tuple[np.ndarray, str]:
+    """Return the description's values as S (b,), none far below the others of its unit, with a note."""
     values, units = np.abs(base.parameters.values), np.array(base.parameters.units)
     if not values.any():
         raise TaupiError(
-            f"The criterion {name!r} counts errors relative to parameters, and the description has none.",
-            remedy=("Give their sizes by ", Argument("scale", ...), ", or use ", Argument("criterion", "d"), "."),
+            "The criterion {name!r} counts errors relative to parameters, and the description has none.",
+            remedy="Give their sizes by {scale=...}, or use {criterion='d'}.",
+            name=name,
         )
     floor = np.array([0.01 * values[units == u].max() for u in units])
     floor[floor == 0] = 0.01 * values.max()

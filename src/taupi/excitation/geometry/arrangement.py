@@ -2,19 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import NamedTuple
 
 import numpy as np
 
-from taupi.excitation.geometry.pairs import Pair
 from taupi.model.capsule import Capsule
 from taupi.model.robot import BASE, Robot
 from taupi.model.scalars import to_float
 
 
-class Body(NamedTuple):
+@dataclass(frozen=True, order=True)
+class Pair:
+    """Two things that keep clear of each other: links by their names, or a link and "floor" or "box"."""
+
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.first} - {self.second}"
+
+
+class Exclusion(Enum):
+    """Why a pair is left out."""
+
+    NEIGHBOURS = "neighbours, joined by one joint"
+    DISABLED = "disabled in"
+    IGNORED = "ignored as asked"
+    OVERLAPPING = "taken for built into each other: their"
+    LATE = "not looked at before the budget was spent: their"
+    COARSE = "too close together for capsules to keep apart: their"
+    MOUNTED = "mounted there: one end is nearer than the clearance in all postures, so only the other is watched; it is clear by"
+    FIXED = "nearer than the clearance in all postures, and no motion changes it"
+    NEVER = "never nearer than the clearance: proven for all postures within the ranges"
+
+
+@dataclass(frozen=True)
+class ExcludedPair:
+    """A pair that is not watched, the reason `why`, and a detail if the reason needs one: a file, or a share of postures."""
+
+    pair: Pair
+    why: Exclusion
+    detail: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The reason in words."""
+        return f"{self.why.value} {self.detail}".rstrip()
+
+    @property
+    def unchecked(self) -> bool:
+        """Whether nothing shows that the pair stays apart: neither a proof nor the joint between neighbours."""
+        return self.why not in (Exclusion.NEIGHBOURS, Exclusion.NEVER)
+
+    def __iter__(self) -> Iterator[Pair | str]:
+        return iter((self.pair, self.reason))
+
+    def __str__(self) -> str:
+        return f"{self.pair}: {self.reason}"
+
+
+class LinkCapsule(NamedTuple):
     """A capsule in the frame of moving link number `link` (-1 for the base)."""
 
     link: int
@@ -52,7 +102,7 @@ class Arrangement:
     """A robot, its bodies and walls."""
 
     robot: Robot
-    bodies: tuple[Body, ...]
+    bodies: tuple[LinkCapsule, ...]
     walls: tuple[Wall, ...] = field(default=())
 
     @classmethod
@@ -64,7 +114,7 @@ class Arrangement:
             rotation = numbers(robot, frame.placement.rotation)
             shift = numbers(robot, frame.placement.translation)
             a, b = (rotation @ np.array(end) + shift for end in (capsule.a, capsule.b))
-            bodies.append(Body(frame.link, a, b, capsule.r))
+            bodies.append(LinkCapsule(frame.link, a, b, capsule.r))
         return cls(robot, tuple(bodies), tuple(walls))
 
     def link_name(self, link: int) -> str:

@@ -7,22 +7,24 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from taupi.checks import is_number
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, Message, TaupiError, unknown
+from taupi.excitation.motions.families import Family
 from taupi.files import path_of
 from taupi.input_files import parse_toml, printable, read_text
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import Joint, Robot
+from taupi.schema import finite_or_none
 
 QUANTITIES = ("lower", "upper", "velocity", "acceleration", "jerk", "effort", "torque_rate")
 # A URDF states no accelerations: full speed is reached in this many seconds unless they are given.
 RISE_TIME = 0.3
 
-LimitsLike = Mapping[str, Any] | str | os.PathLike[str] | None
+LimitsLike = Mapping[str, object] | str | os.PathLike[str] | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,27 +82,25 @@ class MotionLimits:
         outside = (at <= self.lower) | (at >= self.upper)
         if outside.any():
             name = self.joints[int(np.argmax(outside))]
-            raise TaupiError(f"No posture has all joints within their limits: others move {name!r} out of its range.")
+            raise TaupiError(
+                "No posture has all joints within their limits: others move {name!r} out of its range.", name=name
+            )
         return np.asarray(q)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the limits as plain data, by joint; None if there is no limit."""
-        each: dict[str, Any] = {}
+        each: dict[str, object] = {}
         for i, name in enumerate(self.joints):
-            each[name] = {k: _finite(getattr(self, k)[i]) for k in QUANTITIES[:5]}
+            each[name] = {k: finite_or_none(getattr(self, k)[i]) for k in QUANTITIES[:5]}
         return {
             "joints": each,
-            "effort": [_finite(v) for v in self.effort],
-            "torque_rate": [_finite(v) for v in self.torque_rate],
+            "effort": [finite_or_none(v) for v in self.effort],
+            "torque_rate": [finite_or_none(v) for v in self.torque_rate],
         }
 
 
-def _finite(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None
-
-
 def motion_limits(robot: Robot, limits: LimitsLike = None, torque: bool = True) -> MotionLimits:
-    """Return the limits of a robot: those of its description, overridden by `limits`; refuse what is missing.
+    """Return the limits of a robot: as its description states them, overridden by `limits`; refuse what is missing.
 
     `limits` has a number, or one per joint, for each quantity of `QUANTITIES`, or quantities for each joint; or is the path of a
     TOML file that does. `torque` is whether effort limits are needed.
@@ -136,7 +136,7 @@ def motion_limits(robot: Robot, limits: LimitsLike = None, torque: bool = True) 
 
 
 def _value(joint: Joint, quantity: str, stated: Mapping[tuple[str, str], float]) -> float:
-    own = getattr(joint.limits, quantity, None)
+    own = dataclasses.asdict(joint.limits).get(quantity)
     value = stated.get((joint.name, quantity), math.nan if own is None else float(own))
     # Descriptions write 0 for a limit that nobody has stated.
     return (
@@ -158,15 +158,20 @@ def _fill_ranges(
             lower[i], upper[i] = -math.inf, math.inf
         elif missing and joint.prismatic:
             raise TaupiError(
-                f"Joint {joint.name!r} slides and has no range.", remedy=_give(joint.name, "lower", "upper")
+                "Joint {joint!r} slides and has no range.",
+                remedy=Message("Give {limits}.", limits=_limits(joint.name, "lower", "upper")),
+                joint=joint.name,
             )
         elif missing or (not joint.prismatic and not own and upper[i] - lower[i] > 2 * math.pi):
             lower[i], upper[i] = -math.pi, math.pi
             turned.append(joint.name)
         if not lower[i] < upper[i]:
             raise TaupiError(
-                f"The limits of joint {joint.name!r} contradict each other: lower {lower[i]:g}, upper {upper[i]:g}.",
-                remedy=_give(joint.name, "lower", "upper"),
+                "The limits of joint {joint!r} contradict each other: lower {lower:g}, upper {upper:g}.",
+                remedy=Message("Give {limits}.", limits=_limits(joint.name, "lower", "upper")),
+                joint=joint.name,
+                lower=lower[i],
+                upper=upper[i],
             )
     if turned:
         notes.append(
@@ -179,16 +184,18 @@ def _require(robot: Robot, missing: Mapping[str, list[str]]) -> None:
     missing = {quantity: joints for quantity, joints in missing.items() if joints}
     if not missing:
         return
-    remedy: list[Any] = [*_give(next(iter(missing.values()))[0], *missing)]
-    if "effort" in missing:
-        remedy[-1] = ", or leave torques unchecked by "
-        remedy += [Argument("effort", 0), "."]
-    lacks = " and ".join(f"no {quantity} limit of {', '.join(joints)}" for quantity, joints in missing.items())
-    raise TaupiError(f"{robot.name} has {lacks}.", remedy=remedy)
+    raise TaupiError(
+        "{robot} has {lacks:and}.",
+        remedy="Give {limits}, or leave torques unchecked by {effort=0}." if "effort" in missing else "Give {limits}.",
+        robot=robot.name,
+        lacks=[f"no {quantity} limit of {', '.join(joints)}" for quantity, joints in missing.items()],
+        limits=_limits(next(iter(missing.values()))[0], *missing),
+    )
 
 
-def _give(joint: str, *quantities: str) -> tuple[Any, ...]:
-    return ("Give ", Argument("limits", {joint: dict.fromkeys(quantities, ...)}), ".")
+def _limits(joint: str, *quantities: str) -> Argument:
+    """Return what to write for limits of a joint."""
+    return Argument("limits", {joint: dict.fromkeys(quantities, ...)})
 
 
 # What users state -----------------------------------------------------------------------------------------------------
@@ -208,7 +215,7 @@ def _stated(robot: Robot, limits: LimitsLike) -> dict[tuple[str, str], float]:
         elif key in names:
             if not isinstance(value, Mapping):
                 raise TaupiError(
-                    Argument("limits"), f" of {key!r} is {shown(value)}, expected quantities such as {{'velocity': 2}}."
+                    "{limits} of {key!r} is {got!r}, expected quantities such as {'velocity': 2}.", key=key, got=value
                 )
             for quantity, number in value.items():
                 if quantity not in QUANTITIES:
@@ -219,22 +226,85 @@ def _stated(robot: Robot, limits: LimitsLike) -> dict[tuple[str, str], float]:
     return result
 
 
-def _each(name: str, value: Any, n: int) -> list[Any]:
+def _each(name: str, value: object, n: int) -> list[object]:
     items = value.tolist() if hasattr(value, "tolist") else value
     if isinstance(items, list | tuple):
         if len(items) != n:
-            raise TaupiError(Argument("limits"), f": {name} has {len(items)} values, expected {n}: one per joint.")
+            raise TaupiError(
+                "{limits}: {name} has {got} values, expected {expected}: one per joint.",
+                name=name,
+                got=len(items),
+                expected=n,
+            )
         return list(items)
     return [items] * n
 
 
-def _checked(joint: str, quantity: str, value: Any) -> float:
+def _checked(joint: str, quantity: str, value: object) -> float:
     if not is_number(value) or (quantity not in ("lower", "upper") and value <= 0):
         expected = "a finite number" + ("" if quantity in ("lower", "upper") else " above 0")
-        raise TaupiError(Argument("limits"), f": {quantity} of {joint!r} is {shown(value)}, expected {expected}.")
+        raise TaupiError(
+            "{limits}: {quantity} of {joint!r} is {got!r}, expected {expected}.",
+            quantity=quantity,
+            joint=joint,
+            got=value,
+            expected=expected,
+        )
     return float(value)
 
 
-def _read(path: Any) -> Mapping[str, Any]:
+def _read(path: str | os.PathLike[str]) -> Mapping[str, object]:
     file = path_of(path, "the path of a TOML file, or a mapping from joints to their limits")
     return parse_toml(read_text(file, "limits of joints (.toml)"), printable(file.name))
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRows:
+    """lower <= matrix @ x <= upper, for coefficients x (count n,), (count, n) row by row; limits are scaled to about one."""
+
+    matrix: sp.csr_matrix
+    lower: np.ndarray
+    upper: np.ndarray
+    centre: np.ndarray
+
+    def excess(self, x: np.ndarray) -> float:
+        """Return how much the worst row exceeds its limit, in units of the limit; negative inside."""
+        value = self.matrix @ x
+        return float(np.maximum(value - self.upper, self.lower - value).max(initial=-np.inf))
+
+    def inside(self, x: np.ndarray) -> np.ndarray:
+        """Return x, pulled towards the centre until every row holds."""
+        middle, value = self.matrix @ self.centre, self.matrix @ (x - self.centre)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            over = np.maximum(value / (self.upper - middle), -value / (middle - self.lower))
+        worst = float(np.nanmax(over, initial=0.0))
+        return x if worst <= 1.0 else self.centre + (x - self.centre) / (worst * (1 + 1e-12))
+
+    def reach(self, direction: np.ndarray) -> float:
+        """Return how many times a direction can be added to the centre before a row reaches its limit."""
+        middle, step = self.matrix @ self.centre, self.matrix @ direction
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(
+                step > 0, (self.upper - middle) / step, np.where(step < 0, (self.lower - middle) / step, np.inf)
+            )
+        return float(np.where(np.abs(step) > 1e-12, room, np.inf).min(initial=np.inf))
+
+
+def linear_rows(family: Family, limits: MotionLimits, posture: np.ndarray | None = None) -> LinearRows:
+    """Return the rows of a family of motions within limits, about a posture (n,), by default the middle of the ranges."""
+    blocks, shifts = [], []
+    for order in range(4):
+        bound = limits.of_order(order)
+        limited = np.isfinite(bound)
+        if not limited.any():
+            continue
+        joints = limits.spread[limited] / bound[limited, None]
+        hull = family.rows(order)
+        blocks.append(sp.kron(sp.csr_matrix(hull), sp.csr_matrix(joints)))
+        middle = limits.middle[limited] / bound[limited] if order == 0 else np.zeros(int(limited.sum()))
+        shifts.append(np.tile(middle, len(hull)))
+    matrix, shift = sp.vstack(blocks).tocsr(), np.concatenate(shifts)
+    acting = np.asarray(abs(matrix).sum(axis=1)).ravel() > 1e-12  # at rest there is no limit to keep
+    matrix, shift = matrix[acting], shift[acting]
+    centre = np.outer(family.constant, limits.centre() if posture is None else posture).ravel()
+    return LinearRows(matrix, shift - family.share, shift + family.share, centre)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.excitation.limits.motion_limits import MotionLimits
 from taupi.excitation.motions.bounded import BoundedMotion, JoinedMotion, StraightMotion
 from taupi.model.robot import Robot
@@ -19,7 +18,7 @@ _SLOW = 0.2
 _SPEED, _ACCELERATION = 15 / 8, 10 / np.sqrt(3)
 
 
-def start_posture(robot: Robot, start: Any, limits: MotionLimits) -> np.ndarray | None:
+def start_posture(robot: Robot, start: object, limits: MotionLimits) -> np.ndarray | None:
     """Return the posture (n,) to start from: numbers, or the last sample of a file that `taupi.read_log` reads."""
     if start is None:
         return None
@@ -29,17 +28,23 @@ def start_posture(robot: Robot, start: Any, limits: MotionLimits) -> np.ndarray 
         try:
             q = np.asarray(start, dtype=float)
         except (TypeError, ValueError):
-            raise TaupiError(Argument("start"), f" is {shown(start)}, expected {robot.n} joint positions.") from None
+            raise TaupiError(
+                "{start} is {got!r}, expected {expected} joint positions.", got=start, expected=robot.n
+            ) from None
     if q.shape != (robot.n,) or not np.isfinite(q).all():
-        raise TaupiError(Argument("start"), f" has shape {q.shape}, expected ({robot.n},): one value per joint.")
+        raise TaupiError(
+            "{start} has shape {got}, expected ({expected},): one value per joint.", got=q.shape, expected=robot.n
+        )
     at = limits.spread @ q
     outside = (at < limits.lower) | (at > limits.upper)
     if outside.any():
         k = int(np.argmax(outside))
         raise TaupiError(
-            Argument("start"),
-            f" is outside the limits of {limits.joints[k]!r}: {at[k]:.4g}, "
-            f"expected {limits.lower[k]:.4g} to {limits.upper[k]:.4g}.",
+            "{start} is outside the limits of {joint!r}: {at:.4g}, expected {expected:.4g} to {upper:.4g}.",
+            joint=limits.joints[k],
+            at=at[k],
+            expected=limits.lower[k],
+            upper=limits.upper[k],
         )
     return q
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import casadi as cs
 import numpy as np
 
+from taupi.dynamics.types import Expression
 from taupi.simulation.references import BSpline, MinimumJerk, Motion, Piecewise, Reference, Sinusoids
 
 # Parts into which each polynomial piece is cut before its Bernstein coefficients bound it; their hull is then within 0.1 %.
@@ -123,7 +124,7 @@ class JoinedMotion(_Bounded):
         """When each part begins, in s."""
         return tuple(sum(p.duration for p in self.parts[:k]) for k in range(len(self.parts)))
 
-    def __call__(self, t: Any) -> Motion:
+    def __call__(self, t: object) -> Motion:
         """Return q, qd, qdd at times (...); before the beginning and after the end it stands still."""
         times = np.asarray(t, dtype=float)
         place = np.clip(np.searchsorted(self.beginnings, times, side="right") - 1, 0, len(self.parts) - 1)
@@ -134,7 +135,7 @@ class JoinedMotion(_Bounded):
         still = ((times < 0) | (times > self.duration))[..., None]
         return Motion(result[0], np.where(still, 0.0, result[1]), np.where(still, 0.0, result[2]))
 
-    def trace(self, t: Any) -> Motion:
+    def trace(self, t: Expression) -> Motion:
         """Return q, qd, qdd over SX."""
         result = self.parts[0].trace(t)
         for part, begin in zip(self.parts[1:], self.beginnings[1:], strict=True):
@@ -165,12 +166,12 @@ class SlowedMotion(_Bounded):
         """Seconds from the beginning to the end."""
         return self.motion.duration / self.speed
 
-    def __call__(self, t: Any) -> Motion:
+    def __call__(self, t: object) -> Motion:
         """Return q, qd, qdd at times (...)."""
         q, qd, qdd = self.motion(self.speed * np.asarray(t, dtype=float))
         return Motion(q, self.speed * qd, self.speed**2 * qdd)
 
-    def trace(self, t: Any) -> Motion:
+    def trace(self, t: Expression) -> Motion:
         """Return q, qd, qdd over SX."""
         q, qd, qdd = self.motion.trace(self.speed * t)
         return Motion(q, self.speed * qd, self.speed**2 * qdd)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import signal
+import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import casadi as cs
 import numpy as np
 
-from taupi.excitation.search.lazy_rows import KEPT, LazyRows
-from taupi.excitation.search.problem import DesignProblem
+from taupi.excitation.search.problem import KEPT, DesignProblem, LazyRows
 
 # How much a valid iterate may exceed linear rows; it is pulled inside afterwards.
 _LINEAR = 1e-6
@@ -38,25 +42,43 @@ _OPTIONS = {
 }
 
 
-class Stop:
-    """Whether to stop: after a deadline (of `time.monotonic`), or on request."""
+# Share of a budget after which proofs end, too, so that the result can be put together in time.
+_LATE = 0.95
 
-    def __init__(self, seconds: float | None = None) -> None:
-        self.deadline = None if seconds is None else time.monotonic() + seconds
+
+class Stop:
+    """Whether to stop: the search, when asked to or so that time is left for proofs; and everything, when the time is over.
+
+    Args:
+        seconds: Time from now until everything should be over, by the clock; unlimited by default.
+        reserve: Share of it that is kept for proofs.
+    """
+
+    def __init__(self, seconds: float | None = None, reserve: float = 0.0) -> None:
+        self._begin, self._seconds = time.monotonic(), math.inf if seconds is None else seconds
+        self._search_end = self._begin + (1 - reserve) * self._seconds
         self.asked = False
 
     def __call__(self) -> bool:
-        """Return whether to stop now."""
-        return self.asked or (self.deadline is not None and time.monotonic() >= self.deadline)
+        """Return whether the search should stop now."""
+        return self.asked or time.monotonic() >= self._search_end
+
+    def late(self) -> bool:
+        """Return whether the time is over for proofs, too."""
+        return self.past(_LATE)
+
+    def past(self, share: float) -> bool:
+        """Return whether a share of the time is over."""
+        return time.monotonic() >= self._begin + share * self._seconds
 
     @property
     def left(self) -> float:
-        """Seconds until the deadline, a long time if there is none."""
-        return 1e6 if self.deadline is None else max(self.deadline - time.monotonic(), 1e-3)
+        """Seconds that are left to the search, a long time if there is no limit."""
+        return min(max(self._search_end - time.monotonic(), 1e-3), 1e6)
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class IpoptResult:
     """Where IPOPT ended: x, the criterion there, the iterations it took, and whether the rows watched hold."""
 
     x: np.ndarray
@@ -73,8 +95,8 @@ class _Function(cs.Callback):
         name: str,
         size: int,
         count: int,
-        value: Callable[..., Any],
-        jacobian: Callable[..., Any],
+        value: Callable[..., object],
+        jacobian: Callable[..., np.ndarray],
         pattern: tuple[np.ndarray, np.ndarray] | None = None,
     ) -> None:
         cs.Callback.__init__(self)
@@ -88,19 +110,19 @@ class _Function(cs.Callback):
     def get_n_out(self) -> int:
         return 1
 
-    def get_sparsity_in(self, i: int) -> Any:
+    def get_sparsity_in(self, i: int) -> cs.Sparsity:
         return cs.Sparsity.dense(self.size, 1)
 
-    def get_sparsity_out(self, i: int) -> Any:
+    def get_sparsity_out(self, i: int) -> cs.Sparsity:
         return cs.Sparsity.dense(self.count, 1)
 
-    def eval(self, arguments: Any) -> Any:
+    def eval(self, arguments: list[cs.DM]) -> list[object]:
         return [self.value(np.array(arguments[0]).ravel())]
 
-    def has_jacobian(self, *_: Any) -> bool:
+    def has_jacobian(self, *_: object) -> bool:
         return True
 
-    def get_jacobian(self, name: str, *_: Any) -> Any:
+    def get_jacobian(self, name: str, *_: object) -> cs.Callback:
         self.slope = _Jacobian(name, self)
         return self.slope
 
@@ -122,13 +144,13 @@ class _Jacobian(cs.Callback):
     def get_n_out(self) -> int:
         return 1
 
-    def get_sparsity_in(self, i: int) -> Any:
+    def get_sparsity_in(self, i: int) -> cs.Sparsity:
         return cs.Sparsity.dense(self.size, 1) if i == 0 else cs.Sparsity(self.count, 1)
 
-    def get_sparsity_out(self, i: int) -> Any:
+    def get_sparsity_out(self, i: int) -> cs.Sparsity:
         return self.sparsity
 
-    def eval(self, arguments: Any) -> Any:
+    def eval(self, arguments: list[cs.DM]) -> list[object]:
         value = self.jacobian_of(np.array(arguments[0]).ravel())
         return [value if self.pattern is None else cs.DM(self.sparsity, value[self.pattern])]
 
@@ -154,11 +176,11 @@ class _Watcher(cs.Callback):
     def get_name_out(self, i: int) -> str:
         return "stop"
 
-    def get_sparsity_in(self, i: int) -> Any:
+    def get_sparsity_in(self, i: int) -> cs.Sparsity:
         sizes = {"x": self.size, "lam_x": self.size, "g": self.rows, "lam_g": self.rows, "f": 1}
         return cs.Sparsity.dense(sizes.get(cs.nlpsol_out(i), 0), 1 if cs.nlpsol_out(i) in sizes else 0)
 
-    def eval(self, arguments: Any) -> Any:
+    def eval(self, arguments: list[cs.DM]) -> list[object]:
         named = dict(zip(map(cs.nlpsol_out, range(cs.nlpsol_n_out())), arguments, strict=True))
         self.iterations += 1
         return [int(self.seen(np.array(named["x"]).ravel(), float(named["f"]), np.array(named["g"]).ravel()))]
@@ -192,7 +214,7 @@ def minimise(
     stop: Stop,
     progress: Callable[[float], None] = lambda phi: None,
     least: int = 24,
-) -> Outcome:
+) -> IpoptResult:
     """Return the best that IPOPT finds from x within the linear rows and the lazy rows that are watched.
 
     After `least` iterations it ends when little more is gained, after `iterations` in any case.
@@ -228,4 +250,23 @@ def minimise(
     seen(at, phi, np.array(last["g"]).ravel())
     feasible = best[1] is not None
     chosen = np.asarray(best[1]) if feasible else at
-    return Outcome(linear.inside(chosen), best[0] if feasible else phi, watcher.iterations, feasible)
+    return IpoptResult(linear.inside(chosen), best[0] if feasible else phi, watcher.iterations, feasible)
+
+
+@contextmanager
+def stopped_by_user(stop: Stop) -> Iterator[None]:
+    """Let Ctrl-C set `stop` while the block runs; outside the main thread nothing changes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        if stop.asked:
+            raise KeyboardInterrupt
+        stop.asked = True
+
+    before = signal.signal(signal.SIGINT, ask)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from taupi.dynamics.inverse import inverse_dynamics
-from taupi.excitation.limits.torque_rows import described_terms
-from taupi.excitation.writers.samples import Samples
+from taupi.excitation.limits.sampled_rows import described_terms
+from taupi.excitation.writers.write import TimedMotion
 from taupi.signals.log import Log
 from taupi.signals.read import write_log
 from taupi.simulation.references import Motion
@@ -16,7 +16,7 @@ from taupi.simulation.references import Motion
 FILE = "excitation.csv"
 
 
-def write(samples: Samples, folder: Path) -> None:
+def write(samples: TimedMotion, folder: Path) -> None:
     """Write the motion, and the torque that it needs according to the description's parameters and friction."""
     time, motion = samples.at(samples.rate_hz)
     tau = described_torque(samples, motion)
@@ -24,9 +24,9 @@ def write(samples: Samples, folder: Path) -> None:
     write_log(Log(time, **signals, names=samples.robot.joint_names), folder / FILE)
 
 
-def described_torque(samples: Samples, motion: Motion) -> np.ndarray | None:
+def described_torque(samples: TimedMotion, motion: Motion) -> np.ndarray | None:
     """Return the torque (N, n) of a motion from the description, None if it states no masses."""
     if not np.any(samples.robot.parameters.values):
         return None
-    torque = inverse_dynamics(samples.robot, terms=described_terms(smooth=False)).compile("numpy")
+    torque = inverse_dynamics(samples.robot, terms=described_terms(samples.robot, smooth=False)).compile("numpy")
     return np.asarray(torque(*motion))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taupi.excitation.writers.samples import Samples
+from taupi.excitation.writers.write import TimedMotion
 from taupi.files import write_text
 
 FILE = "excitation.franka.csv"
@@ -16,7 +16,7 @@ PERIOD = 0.001
 STILL = 3
 
 
-def write(samples: Samples, folder: Path) -> None:
+def write(samples: TimedMotion, folder: Path) -> None:
     """Write positions (rad) only, without a header, comma separated."""
     _, motion = samples.ticks(PERIOD)
     q = np.vstack([motion.q[:1]] * (STILL - 1) + [motion.q] + [motion.q[-1:]] * (STILL - 1))

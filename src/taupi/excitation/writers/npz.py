@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from taupi.excitation.writers.samples import Samples
+from taupi.excitation.writers.write import TimedMotion
 from taupi.files import write_file
 
 FILE = "excitation.npz"
 
 
-def write(samples: Samples, folder: Path) -> None:
+def write(samples: TimedMotion, folder: Path) -> None:
     """Write the arrays; `names` are texts."""
     time, motion = samples.at(samples.rate_hz)
     arrays = {"time": time, **motion._asdict(), "names": np.array(samples.robot.joint_names)}

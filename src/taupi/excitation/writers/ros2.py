@@ -10,18 +10,18 @@ from pathlib import Path
 
 import numpy as np
 
-from taupi.excitation.writers.samples import Samples
+from taupi.excitation.writers.write import TimedMotion
 from taupi.files import write_text
 
 FILE = "excitation.ros2.yaml"
 
 
-def write(samples: Samples, folder: Path) -> None:
+def write(samples: TimedMotion, folder: Path) -> None:
     """Write one document: header, joint_names, and points with positions, velocities, accelerations and time_from_start."""
     write_text(folder / FILE, "\n".join(trajectory_lines(samples)) + "\n")
 
 
-def trajectory_lines(samples: Samples) -> list[str]:
+def trajectory_lines(samples: TimedMotion) -> list[str]:
     """Return the lines of a JointTrajectory."""
     time, motion = samples.at(samples.rate_hz)
     names = ", ".join(json.dumps(name) for name in samples.robot.joint_names)

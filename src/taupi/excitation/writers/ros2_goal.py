@@ -9,14 +9,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from taupi.excitation.writers.ros2 import trajectory_lines
-from taupi.excitation.writers.samples import Samples
+from taupi.excitation.writers.write import TimedMotion
 from taupi.files import write_text
 
 FILE = "excitation.goal.yaml"
 ACTION = "/joint_trajectory_controller/follow_joint_trajectory control_msgs/action/FollowJointTrajectory"
 
 
-def write(samples: Samples, folder: Path) -> None:
+def write(samples: TimedMotion, folder: Path) -> None:
     """Write one goal: its trajectory, as in `ros2`, and the tolerances of the controller."""
     lines = [
         f'# ros2 action send_goal {ACTION} "$(cat {FILE})"',

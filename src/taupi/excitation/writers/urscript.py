@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from taupi.excitation.writers.samples import Samples
+from taupi.excitation.writers.write import TimedMotion
 from taupi.files import write_text
 
 FILE = "excitation.script"
@@ -19,7 +19,7 @@ LOOKAHEAD, GAIN = 0.05, 500
 APPROACH_SPEED, APPROACH_ACCELERATION = 0.3, 0.5
 
 
-def write(samples: Samples, folder: Path) -> None:
+def write(samples: TimedMotion, folder: Path) -> None:
     """Write the program: it moves slowly to the start, and then sends a position every 8 ms."""
     time, motion = samples.ticks(PERIOD)
     settings = f"t={PERIOD:g}, lookahead_time={LOOKAHEAD:g}, gain={GAIN}"

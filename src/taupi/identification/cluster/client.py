@@ -7,13 +7,18 @@ import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown, warn
+from taupi.errors import Argument, TaupiError, warn
 from taupi.input_files import parse_json, printable, read_bytes
 from taupi.version import __version__
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from distributed import Client
 
 # How long to wait for the workers of a cluster that is still starting, s.
 _PATIENCE_S = 60.0
@@ -42,27 +47,47 @@ def machine() -> str:
     return ", ".join([name or platform.processor() or platform.machine(), *blas_libraries()])
 
 
-def machines(client: Any) -> set[str]:
+def machines(client: Client) -> set[str]:
     """Return the kinds of machines on which the present workers run; one that dies meanwhile is left out."""
     return set(client.run(machine, on_error="ignore").values())
 
 
-def distributed() -> Any:
+def distributed() -> ModuleType:
     """Return the module `dask.distributed`."""
     try:
         import dask.distributed as module
     except ImportError:
         raise TaupiError(
             "A cluster needs the package distributed, which is not installed.",
-            remedy=f"Install it with {CLUSTER_EXTRA}.",
+            remedy="Install it with {cluster_extra}.",
+            cluster_extra=CLUSTER_EXTRA,
         ) from None
     return module
 
 
 @contextmanager
-def connected(client: Any) -> Iterator[Any]:
-    """Yield a checked Dask client; the connection to an address is closed at the end."""
+def connected(client: object) -> Iterator[Client]:
+    """Yield a checked Dask client; the connection to an address is closed at the end.
+
+    A scheduler may die at any time, so that any call of the client may fail: each is told as one error.
+    """
     module = distributed()
+    from distributed.comm import CommClosedError
+
+    try:
+        with _checked(module, client) as checked:
+            yield checked
+    except (module.CancelledError, CommClosedError) as error:
+        raise lost(error) from None
+
+
+def lost(error: Exception) -> TaupiError:
+    """Return the error of a cluster that went away."""
+    return TaupiError("The cluster was lost: {error}.", remedy="Start again; finished logs are kept.", error=error)
+
+
+@contextmanager
+def _checked(module: ModuleType, client: object) -> Iterator[Client]:
     if isinstance(client, str | os.PathLike):
         with _connection(module, client) as own:
             _check(own)
@@ -70,20 +95,20 @@ def connected(client: Any) -> Iterator[Any]:
         return
     if not isinstance(client, module.Client) or client.asynchronous:
         raise TaupiError(
-            Argument("client"),
-            f" is {shown(client)}, expected a dask.distributed.Client that is not asynchronous, or the address of a "
-            "scheduler, such as 'tcp://head:8786'.",
+            "{client} is {got!r}, expected a dask.distributed.Client that is not asynchronous, or the "
+            "address of a scheduler, such as 'tcp://head:8786'.",
+            got=client,
         )
     _check(client)
     yield client
 
 
-def _connection(module: Any, place: str | os.PathLike[str]) -> Any:
+def _connection(module: ModuleType, place: str | os.PathLike[str]) -> Client:
     """Return a client of the scheduler at an address, or of the scheduler that wrote its address to a file."""
     address = str(place)
     is_file = isinstance(place, os.PathLike) or address.endswith(".json")
     if is_file and not Path(address).is_file():
-        raise TaupiError(Argument("client"), f" is {address!r}, but there is no such file of a scheduler.")
+        raise TaupiError("{client} is {got!r}, but there is no such file of a scheduler.", got=address)
     if is_file:
         check_scheduler_file(Path(address))
     else:
@@ -93,7 +118,9 @@ def _connection(module: Any, place: str | os.PathLike[str]) -> Any:
         return module.Client(**({"scheduler_file": address} if is_file else {"address": address}), timeout=_CONNECT_S)
     except (OSError, ValueError, TimeoutError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise TaupiError(Argument("client"), f" is {address!r}: no scheduler answers there ({reason}).") from None
+        raise TaupiError(
+            "{client} is {got!r}: no scheduler answers there ({reason}).", got=address, reason=reason
+        ) from None
 
 
 def check_scheduler_address(name: str, address: object) -> None:
@@ -103,7 +130,11 @@ def check_scheduler_address(name: str, address: object) -> None:
 
     expected = "expected the address of a scheduler, such as tcp://head:8786"
     if isinstance(address, str) and "@" in address:  # not shown: it may hold a password
-        raise TaupiError(Argument(name), f" has an @ in it, {expected}: schedulers know no users and passwords.")
+        raise TaupiError(
+            "{argument} has an @ in it, {expected}: schedulers know no users and passwords.",
+            argument=Argument(name),
+            expected=expected,
+        )
     try:
         protocol, place = parse_address(address)
         if protocol not in registry.backends:
@@ -111,7 +142,13 @@ def check_scheduler_address(name: str, address: object) -> None:
         if protocol != "inproc":
             parse_host_port(place)
     except (TypeError, ValueError) as error:
-        raise TaupiError(Argument(name), f" is {shown(address)}, {expected}: {error}.") from None
+        raise TaupiError(
+            "{argument} is {got!r}, {expected}: {error}.",
+            argument=Argument(name),
+            got=address,
+            expected=expected,
+            error=error,
+        ) from None
 
 
 def check_scheduler_file(file: Path) -> None:
@@ -119,7 +156,7 @@ def check_scheduler_file(file: Path) -> None:
     expected = "the file that a scheduler wrote, with its address"
     data = parse_json(read_bytes(file, expected), printable(file), expected)
     if not isinstance(data, dict):
-        raise TaupiError(f"{printable(file)} is {shown(data)}, expected {expected}.")
+        raise TaupiError("{file} is {got!r}, expected {expected}.", file=printable(file), got=data, expected=expected)
     try:
         check_scheduler_address("address", data.get("address"))
     except TaupiError as error:
@@ -132,23 +169,31 @@ def _warn_of_open_port(address: str) -> None:
     host = rest.rpartition(":")[0].strip("[]") or rest
     if protocol in ("", "tcp") and host not in ("localhost", "::1") and not host.startswith("127."):
         warn(
-            f"Whoever reaches {address} can run code there: Dask's tcp has no password. Use tls:// outside a trusted network."
+            "Whoever reaches {address} can run code there: Dask's tcp has no password. Use tls:// outside a "
+            "trusted network.",
+            address=address,
         )
 
 
-def _check(client: Any) -> None:
+def _check(client: Client) -> None:
     """Refuse a cluster without workers, or one whose workers have other versions than this process."""
     try:
         client.wait_for_workers(1, timeout=_PATIENCE_S)
     except TimeoutError:
         raise TaupiError(
-            f"The scheduler {client.scheduler.address} has no worker.", remedy="Start some: taupi worker ADDRESS."
+            "The scheduler {address} has no worker.",
+            remedy="Start some: taupi worker ADDRESS.",
+            address=client.scheduler.address,
         ) from None
     own = versions()
     for worker, theirs in client.run(versions).items():
         for name, version in theirs.items():
             if version != own[name]:
                 raise TaupiError(
-                    f"The worker {worker} has {name} {version}, this process {own[name]}: results would differ.",
+                    "The worker {worker} has {name} {version}, this process {own}: results would differ.",
                     remedy="Install the same versions everywhere.",
+                    worker=worker,
+                    name=name,
+                    version=version,
+                    own=own[name],
                 )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, Union, runtime_checkable
 
 from taupi.checks import or_none, positive
 from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.extensions import Extensions
 from taupi.identification.inputs import FitInputs
 from taupi.identification.problem import Problem
+from taupi.identification.results.command_fit import CommandFit, CommandValidation
 from taupi.identification.results.fit import Fit
 
 if TYPE_CHECKING:
-    from taupi.identification.physical.bounds import Bounds, BoundsLike
+    from taupi.identification.physical.link_bounds import BoundsLike, LinkBounds
     from taupi.identification.results.validation import Validation
 
 ESTIMATORS: dict[str, str] = {
@@ -28,6 +30,12 @@ ESTIMATORS: dict[str, str] = {
 }
 
 
+# What is identified: from torques, or from commands.
+AnyFit = Fit | CommandFit
+# A fit, and what it predicts for its own logs, if that was asked for.
+Fitted = Union["tuple[Fit, tuple[Validation, ...]]", "tuple[CommandFit, tuple[CommandValidation, ...]]"]
+
+
 @runtime_checkable
 class Estimator(Protocol):
     """An estimator that solves a problem: rows that are linear in the parameters."""
@@ -41,10 +49,37 @@ class Estimator(Protocol):
 class LogEstimator(Protocol):
     """An estimator that starts from logs, for models that are not linear in their parameters."""
 
-    def fit_logs(self, inputs: FitInputs, validated: bool = False) -> tuple[Fit, tuple[Validation, ...]]:
-        """Return the fit, and, if `validated`, the comparison of its torque with that of its logs."""
+    def fit_logs(self, inputs: FitInputs, validated: bool = False) -> Fitted:
+        """Return the fit, and, if `validated`, the comparison of what it predicts with its logs."""
         ...
 
+
+@runtime_checkable
+class TakesBounds(Protocol):
+    """An estimator that keeps links within bounds."""
+
+    def with_bounds(self, bounds: LinkBounds) -> Estimator | LogEstimator:
+        """Return it with these `bounds`."""
+        ...
+
+
+@runtime_checkable
+class TakesPriorWeight(Protocol):
+    """An estimator that weighs a prior against the logs."""
+
+    def with_prior_weight(self, prior_weight: float) -> Estimator | LogEstimator:
+        """Return it with this `prior_weight`."""
+        ...
+
+
+# Of installed packages: classes, or objects with other settings than by default.
+ADDED: Extensions[Estimator | LogEstimator | type] = Extensions("estimator", "taupi.estimators")
+
+# Estimators that start from the triangles of all rows; the others pass over logs again, or simulate them.
+TRIANGLE_ESTIMATORS = ("consistent", "wls", "ols", "ridge", "entropic", "feasible")
+
+# Estimators of equations that have no other, by `Equations.own_estimator`.
+OWN_ESTIMATORS: dict[str, str] = {"closed_loop": "taupi.identification.estimators.closed_loop:ClosedLoop"}
 
 EstimatorLike = str | Estimator | LogEstimator | type
 
@@ -53,16 +88,53 @@ def resolve_estimator(estimator: EstimatorLike) -> Estimator | LogEstimator:
     """Return the estimator with a name, of a class, or the object itself."""
     resolved = estimator
     if isinstance(estimator, str):
-        if estimator not in ESTIMATORS:
-            raise unknown(Argument("estimator"), estimator, ESTIMATORS)
-        module, _, name = ESTIMATORS[estimator].partition(":")
-        resolved = getattr(import_module(module), name)
+        resolved = _estimator_named(estimator)
     if isinstance(resolved, type):
         resolved = resolved()
     if not isinstance(resolved, Estimator | LogEstimator):
         raise TaupiError(
-            Argument("estimator"),
-            f" is {shown(estimator)}, expected one of {', '.join(ESTIMATORS)}, or an object with fit(problem).",
+            "{estimator} is {got!r}, expected one of {estimators:,}, or an object with fit(problem).",
+            got=estimator,
+            estimators=ESTIMATORS,
+        )
+    return resolved
+
+
+def _estimator_named(name: str) -> Estimator | LogEstimator | type:
+    known = {**ESTIMATORS, **OWN_ESTIMATORS}
+    if name in known:
+        module, _, attribute = known[name].partition(":")
+        found: type = getattr(import_module(module), attribute)
+        return found
+    if (added := ADDED.find(name)) is not None:
+        return added
+    raise unknown(Argument("estimator"), name, [*known, *ADDED.names()])
+
+
+def own_estimator(name: str, estimator: EstimatorLike, kind: str) -> LogEstimator:
+    """Return the one estimator, by its `name`, of a kind of equations; refuse another, if one was asked for.
+
+    What `estimator` is by default stands for it.
+    """
+    own, asked = resolve_estimator(name), resolve_estimator(estimator)
+    if type(asked) is type(own):
+        own = asked
+    elif asked != resolve_estimator("consistent"):
+        raise TaupiError(
+            "{estimator} is not for {kind}, whose positions are simulated.", remedy="Leave it out.", kind=kind
+        )
+    assert isinstance(own, LogEstimator)
+    return own
+
+
+def triangle_estimator(estimator: EstimatorLike, reason: str) -> Estimator:
+    """Return an estimator that starts from triangles; refuse others for a `reason`, such as "for closed loops"."""
+    resolved = resolve_estimator(estimator)
+    name = getattr(resolved, "name", "")
+    if isinstance(resolved, LogEstimator) or name not in TRIANGLE_ESTIMATORS:
+        known = ", ".join(TRIANGLE_ESTIMATORS)
+        raise TaupiError(
+            "{estimator} is {got!r}, expected one of {known} {reason}.", got=name, known=known, reason=reason
         )
     return resolved
 
@@ -72,25 +144,30 @@ def with_knowledge(
 ) -> Estimator | LogEstimator:
     """Return the estimator with `bounds` on links and this weight of the prior; refuse an estimator that cannot use them."""
     resolved = resolve_estimator(estimator)
-    for name, value in (
-        ("bounds", _checked_bounds(bounds)),
-        ("prior_weight", or_none(positive)("prior_weight", prior_weight)),
-    ):
-        if value is None:
-            continue
-        change = getattr(resolved, f"with_{name}", None)
-        if change is None:
-            raise TaupiError(
-                Argument(name), f" has no meaning for the estimator {getattr(resolved, 'name', shown(estimator))}.",
-                remedy=("Use ", Argument("estimator", "consistent"), " or ", Argument("estimator", "feasible"), "."),
-            )  # fmt: skip
-        resolved = change(value)
+    links, weight = _checked_bounds(bounds), or_none(positive)("prior_weight", prior_weight)
+    if links is not None:
+        if not isinstance(resolved, TakesBounds):
+            raise _unusable("bounds", resolved, estimator)
+        resolved = resolved.with_bounds(links)
+    if weight is not None:
+        if not isinstance(resolved, TakesPriorWeight):
+            raise _unusable("prior_weight", resolved, estimator)
+        resolved = resolved.with_prior_weight(weight)
     return resolved
 
 
-def _checked_bounds(bounds: BoundsLike) -> Bounds | None:
+def _unusable(argument: str, resolved: Estimator | LogEstimator, estimator: EstimatorLike) -> TaupiError:
+    return TaupiError(
+        "{argument} has no meaning for the estimator {resolved}.",
+        remedy="Use {estimator='consistent'} or {estimator='feasible'}.",
+        argument=Argument(argument),
+        resolved=getattr(resolved, "name", shown(estimator)),
+    )
+
+
+def _checked_bounds(bounds: BoundsLike) -> LinkBounds | None:
     if bounds is None:
         return None
-    from taupi.identification.physical.bounds import Bounds
+    from taupi.identification.physical.link_bounds import LinkBounds
 
-    return Bounds.of(bounds)
+    return LinkBounds.of(bounds)

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from taupi.checks import or_none, positive
+from taupi.dynamics.terms import friction_above_zero
 from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning, warn
-from taupi.identification.estimators.feasible import Feasible
+from taupi.identification.build import ChosenLogs, chosen_logs
+from taupi.identification.estimators.feasible import Feasible, FeasibleSolution
 from taupi.identification.estimators.wls import WeightedLeastSquares
-from taupi.identification.physical.bounds import Bounds
+from taupi.identification.folds.region_folds import simpler_friction
+from taupi.identification.folds.relative_gains import relative_gains
+from taupi.identification.inputs import FitInputs
+from taupi.identification.physical.link_bounds import LinkBounds
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.status import Outcome, Status
 from taupi.identification.results.uncertainty import loss_significance
 from taupi.identification.results.verdict import percent
 
-_FRICTION = ("viscous", "coulomb")
 # Friction with a smaller share of a joint's torque does not justify parameters that are physically impossible.
 _VISIBLE = 0.002
 
@@ -32,9 +37,37 @@ def consistent_values(problem: Problem) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TaupiWarning)
         try:
-            return Consistent().fit(problem).values
+            solved = Feasible().solve(problem)
+            if solved.consistent.exact:  # the values are all that is asked for
+                return np.asarray(problem.base.projection @ solved.consistent.pi)
+            return Consistent()._fit(problem, solved).values
         except TaupiError:
             return WeightedLeastSquares().fit(problem).values
+
+
+def problem_of_logs(inputs: FitInputs) -> Problem:
+    """Return the problem of a fit: its logs are read and checked, cutoffs and friction chosen, and all rows made.
+
+    Friction that depends on load needs the parameters of a first fit, which is that of the default estimator. Where the logs show
+    that some drives read high beside others, their torques are divided by these gains first.
+    """
+    with chosen_logs(inputs) as recorded:
+        logs, gains, first = recorded, None, _first_values(recorded)
+        folds = logs.folds(first)
+        if folds is not None and inputs.preparation.relative_gains is None:
+            gains = relative_gains(folds)
+            if gains is not None and gains.admitted:
+                logs = recorded.with_relative_gains(gains)
+                first = _first_values(logs)
+                folds = logs.folds(first)
+        problem = replace(logs.problem(first), gains=gains)
+        note = None if folds is None or inputs.terms is not None else simpler_friction(folds, problem.terms)
+        return problem if note is None else replace(problem, notes=(*problem.notes, note))
+
+
+def _first_values(logs: ChosenLogs) -> np.ndarray | None:
+    """Return the parameters (b,) of a first fit, if there is friction whose load they give."""
+    return None if logs.draft is None else consistent_values(logs.draft)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +78,22 @@ class Consistent:
     motions better than "wls" does, because parameters that noise and a poor motion leave open do not become impossible bodies.
 
     There are two exceptions, both only if the logs contradict the constraints significantly. Friction may be negative, with a
-    warning, if friction of its kind (viscous or dry) is more than `significance` standard errors below zero at some joint, 2.6 by
-    default as in 99 % intervals (more with few data), and makes up more than 0.2 % of its torque: a torque sensor beyond the
-    gear, or a drive that compensates its friction, measures that. And if the relative error of every possible robot is
-    larger than that of "wls" by as many standard errors, and by more than `size` (0.05, of the torque), the result is that of
-    "wls"; `fit.estimator` and the verdict say so. "feasible" makes no exceptions. Nor are there any with `bounds` on links, or
-    with a `prior_weight`, none by default: see "feasible".
+    warning, where it is significantly below zero, also without load and curve beside it, and makes up more than 0.2 % of the
+    joint's torque: a torque sensor beyond the gear, or a drive that compensates its friction, measures that. If that holds for
+    one kind of friction (viscous or dry) at half of the joints or more, it may be negative at all of them. And if every possible
+    robot has an error significantly larger than that of "wls", the result is that of "wls"; `fit.estimator` and the verdict say
+    so. "feasible" makes no exceptions, and with bounds or a prior weight there are none here either.
+
+    Attributes:
+        significance: How many standard errors are significant; 2.6 by default, as in 99 % intervals (more with few data).
+        size: By how much the relative error of the torque must also be larger before "wls" is taken; 0.05 by default.
+        bounds: Bounds on links, as in `Feasible`; none by default.
+        prior_weight: As in `Feasible`; none by default.
     """
 
     significance: float = 2.6
     size: float = 0.05
-    bounds: Bounds | None = None
+    bounds: LinkBounds | None = None
     prior_weight: float | None = None
     name: ClassVar[str] = "consistent"
 
@@ -64,7 +102,7 @@ class Consistent:
         positive("size", self.size)
         or_none(positive)("prior_weight", self.prior_weight)
 
-    def with_bounds(self, bounds: Bounds) -> Consistent:
+    def with_bounds(self, bounds: LinkBounds) -> Consistent:
         """Return the estimator within `bounds`."""
         return replace(self, bounds=bounds)
 
@@ -79,7 +117,7 @@ class Consistent:
         bounded = Feasible(prior_weight=self.prior_weight)
         return bounded if self.bounds is None else bounded.with_bounds(self.bounds)
 
-    def _settings(self) -> dict[str, Any]:
+    def _settings(self) -> dict[str, object]:
         return {"significance": self.significance, "size": self.size}
 
     def fit(self, problem: Problem) -> Fit:
@@ -87,8 +125,12 @@ class Consistent:
         bounded = self._bounded()
         if bounded is not None:
             return bounded.fit_as(self.name, bounded.settings(), problem)
+        return self._fit(problem)
+
+    def _fit(self, problem: Problem, solved: FeasibleSolution | None = None) -> Fit:
+        """Return the fit without bounds, from its solution among real bodies if that is known already."""
         try:
-            fit = Feasible().fit_as(self.name, self._settings(), problem)
+            fit = Feasible().fit_as(self.name, self._settings(), problem, solved=solved)
             if fit.status.outcome is Outcome.UNCONSTRAINED:
                 return fit
             fit, warning = self._with_negative_friction(problem, fit)
@@ -98,7 +140,7 @@ class Consistent:
         free = WeightedLeastSquares().fit(problem)
         if not self._contradicted(problem, fit, free):
             if warning:
-                warn(warning)
+                warn("{why}", why=warning)
             return fit
         before, after = (_weighted_relative(f, free) for f in (free, fit))
         return self._replaced(
@@ -112,25 +154,33 @@ class Consistent:
         from scipy.stats import norm, t
 
         entries = problem.base.parameters.layout.entries
-        friction = [k for k, e in enumerate(entries) if e.kind in _FRICTION]
-        loose = Feasible().fit_as(self.name, self._settings(), problem, [problem.names[k] for k in friction])
+        friction = [k for k, e in enumerate(entries) if e.kind in friction_above_zero()]
+        # Whether friction is negative in these logs is asked, not in all that might be recorded: only their noise counts.
+        signless = [problem.names[k] for k in friction]
+        loose = Feasible().fit_as(self.name, self._settings(), problem, signless, between_runs=False)
         # Wider with few degrees of freedom, as confidence intervals are.
         least = self.significance * t.ppf(0.975, np.maximum(loose.freedom, 1.0)) / norm.ppf(0.975)
+        # Beside friction that bends with speed, viscous friction may change its sign though all of it brakes: what is negative
+        # has to be so by itself, in the first fit.
+        alone = np.append(problem.first, np.full(len(loose.values) - len(problem.first), -1.0)) < 0
         clearly = [
             k
             for k in friction
-            if loose.values[k] < -least[k] * loose.stderr[k]
+            if alone[k]
+            and loose.values[k] < -least[k] * loose.stderr[k]
             and _share_of_torque(problem, k, loose.values[k]) > _VISIBLE
         ]
-        # Torque is measured in the same place at all joints, so what holds for one holds for that kind of friction at all.
-        kinds = {entries[k].kind for k in clearly}
-        names = [problem.names[k] for k in friction if entries[k].kind in kinds]
-        if not names:
+        if not clearly:
             return fit, ""
+        # Torque is measured in the same place at all joints: what holds for most of them holds for that kind of friction. At
+        # single joints it is an exception; elsewhere, negative friction would only take up errors of another kind.
+        every = Counter(entries[k].kind for k in friction)
+        kinds = {kind for kind, count in Counter(entries[k].kind for k in clearly).items() if 2 * count >= every[kind]}
+        names = [problem.names[k] for k in friction if k in clearly or entries[k].kind in kinds]
         note = (
             f"Friction is clearly negative and stays so: {', '.join(problem.names[k] for k in clearly)}. Does something other "
-            "than a motor current measure the torque, or does the drive compensate friction? The sign of such friction is left "
-            "open at all joints."
+            "than a motor current measure the torque, or does the drive compensate friction?"
+            + (" The sign of such friction is left open at all joints." if kinds else "")
         )
         return Feasible().fit_as(self.name, self._settings(), problem, names, [note]), note
 

@@ -9,15 +9,16 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from taupi.checks import positive, whole_number
-from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, warn
-from taupi.identification.equations import Equations
+from taupi.dynamics.terms import Modulated, kind_of
+from taupi.errors import Argument, NotIdentifiedError, TaupiError, warn
 from taupi.identification.physical.entropy import EntropicPrior, EntropicSolution, entropic_least_squares
 from taupi.identification.physical.region import inconsistencies
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
-from taupi.identification.results.description_errors import OFFSETS, SMALL, UNEXPLAINED, description_errors
+from taupi.identification.results.description_errors import UNEXPLAINED, description_errors
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import Uncertainty
+from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.factors import residual_squares, stack_factors
 from taupi.identification.solve import Solution, Weights
 from taupi.identification.weighting import (
@@ -48,15 +49,18 @@ class Entropic:
     """Minimise 1/2 sum |(Y_b B pi - tau) / sigma|^2 + strength sum_links D(P, P_0) + 1/2 sum_terms ((f - f_0) / s)^2.
 
     D = tr(P_0^-1 P) - log det(P_0^-1 P) - 4 is the entropic divergence of a link's pseudo-inertia P from the description's P_0
-    (Lee, Wensing & Park 2020): links stay physically possible, and what the log leaves open stays as described. `strength`, 10
-    by default, is about the number of independent samples that the description counts for; rows count as independent samples too,
-    by the bandwidth of their filter. Friction and offsets have a weak prior: s is the root mean square, over the joints, of the
-    deviation of that kind from the description, uncertainty included (at first that of `first_scales`). It and sigma, the noise
-    of each joint and file, are updated from the result `iterations` times, 20 by default.
+    (Lee, Wensing & Park 2020): links stay physically possible, and what the log leaves open stays as described. Friction and
+    offsets have a weak prior: s is the root mean square, over the joints, of the deviation of that kind from the description,
+    uncertainty included (at first that of `first_scales`).
 
     Use it if a log is short, or leaves parameters open, and the description is good. The intervals are those of the posterior:
     95 % of them contain the truth if descriptions are as wrong as the strength says. A note has the evidence of others, and
     a warning says where the description contradicts the log.
+
+    Attributes:
+        strength: About the number of independent samples that the description counts for; rows count as independent samples too,
+            by the bandwidth of their filter. 10 by default.
+        iterations: How often s and sigma, the noise of each joint and file, are updated from the result; 20 by default.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("ur10"), np.arange(100)[:, None] / 100, 1 + 0.3 * np.arange(6)
@@ -80,15 +84,16 @@ class Entropic:
         """Return the fit of a `problem`."""
         if not problem.prior[: len(problem.base.robot.parameters)].any():
             raise TaupiError(
-                Argument("estimator", self.name),
-                f" needs a description to start from, and {problem.robot.name} states no inertias.",
-                remedy=("Give a ", Argument("prior"), "."),
+                "{estimator} needs a description to start from, and {robot} states no inertias.",
+                remedy="Give a {prior}.",
+                estimator=Argument("estimator", self.name),
+                robot=problem.robot.name,
             )
-        if problem.base.elastic:
+        if RowLayout.of(problem.base).sprung:
             raise TaupiError(
-                Argument("estimator", self.name),
-                " has no prior for springs.",
-                remedy=("Use ", Argument("elastic", False), "."),
+                "{estimator} has no prior for springs.",
+                remedy="Use {elastic=False}.",
+                estimator=Argument("estimator", self.name),
             )
         _warn_of_contradiction(problem)
         scales = first_scales(problem)
@@ -97,7 +102,7 @@ class Entropic:
             step = _solve(problem, _scales(problem, step, scales), _noise(problem, step), self.strength)
         if not step.solution.ok:
             raise NotIdentifiedError(
-                f"{self.name}: Newton's method did not converge.", remedy=("Change ", Argument("strength"), ".")
+                "{name}: Newton's method did not converge.", remedy="Change {strength}.", name=self.name
             )
         evidence = {s: _solution(problem, step.prior, step.weights, s).log_evidence for s in _GRID}
         pi, projection = step.prior.parameters(step.solution.z), problem.base.projection
@@ -175,7 +180,7 @@ def first_scales(problem: Problem) -> np.ndarray:
     errs in gravity, that says nothing about friction.
     """
     projection, entries = problem.base.projection, problem.base.standard.layout.entries
-    count, left = Equations.of(problem.base).count, residual_squares(problem.factors, problem.prior_base)
+    count, left = RowLayout.of(problem.base).count, residual_squares(problem.factors, problem.prior_base)
     columns, torques = np.zeros((count, len(entries))), np.zeros(count)
     for f in problem.factors:
         columns[f.joint] += np.sum((f.r[:, :-1] @ projection) ** 2, axis=0)
@@ -183,7 +188,7 @@ def first_scales(problem: Problem) -> np.ndarray:
     seen = (columns > 0) & (torques > 0)[:, None]
     values = np.sqrt(torques[:, None] / np.where(seen, columns, 1.0))
     least = np.where(seen, values, np.inf).min(axis=0, initial=np.inf)  # of several joints, the one that shows it best
-    scales = np.where([e.kind in OFFSETS for e in entries], _OFFSET, 1.0) * least
+    scales = np.where([kind_of(e.kind).constant for e in entries], _OFFSET, 1.0) * least
     medians = [
         np.median(scales[row & np.isfinite(scales)]) if (row & np.isfinite(scales)).any() else 1.0
         for row in _alike(problem)
@@ -208,7 +213,8 @@ def _scales(problem: Problem, step: _Step, first: np.ndarray) -> np.ndarray:
     basis, gaussian = step.prior.basis, step.prior.gaussian
     squares = (step.prior.parameters(step.solution.z) - problem.prior) ** 2
     squares += np.einsum("ij,jk,ik->i", basis, step.solution.covariance, basis)
-    alike, small = _alike(problem) & gaussian, [e.kind in SMALL for e in problem.base.standard.layout.entries]
+    alike, entries = _alike(problem) & gaussian, problem.base.standard.layout.entries
+    small = [issubclass(kind_of(e.kind), Modulated) for e in entries]
     more = np.where(small, 0.0, first**2)
     return np.where(gaussian, np.sqrt((alike @ squares + more) / (alike.sum(axis=1) + 1)), 1.0)
 
@@ -225,12 +231,12 @@ def _warn_of_contradiction(problem: Problem) -> None:
     errors = description_errors(problem)
     names = [f"{name} {error:.0%}" for name, error in errors.items() if error > UNEXPLAINED]
     if names:
-        message = (
-            "The description contradicts the log: with links as described and friction fitted, these shares of the torque are "
-            f"left: {', '.join(names)}."
+        warn(
+            "The description contradicts the log: with links as described and friction fitted, these shares of "
+            "the torque are left: {names:,}.",
+            remedy="Use {estimator='consistent'}, or check signs, units and gravity compensation.",
+            names=names,
         )
-        remedy = ("Use ", Argument("estimator", "consistent"), ", or check signs, units and gravity compensation.")
-        warn(TaupiWarning(message, remedy=remedy))
 
 
 def _evidence_note(strength: float, evidence: Mapping[float, float]) -> str:

@@ -10,12 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from taupi.checks import or_none, positive, whole_number
-from taupi.errors import Argument, TaupiError, shown
-from taupi.identification.physical.bounds import Bounds
-from taupi.identification.physical.least_squares import ConsistentSolution, constrained_least_squares, exact_solution
-from taupi.identification.physical.link_shapes import Shape
+from taupi.errors import Argument, TaupiError
+from taupi.identification.physical.link_bounds import LinkBounds, Shape
 from taupi.identification.physical.region import Range, Region, consistent_region, mass_range
-from taupi.identification.physical.standard_parameters import prior_share, term_sizes
+from taupi.identification.physical.standard_parameters import (
+    ConsistentSolution,
+    constrained_least_squares,
+    exact_solution,
+    prior_share,
+    term_sizes,
+)
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
@@ -33,17 +37,19 @@ _FREE_ROUNDS = 5
 class Feasible:
     """Minimise sum |S^-1/2 (Y_b B pi - tau)|^2 over pi that real bodies can have (Sousa & Cortesao 2014, Wensing et al. 2018).
 
-    Each link has a pseudo-inertia P >= 0; friction and rotor inertia are not negative. Further bounds, none by default, are
-    `mass_bounds` {link: (lower, upper)}, kg, where the link "*" stands for every link; `total_mass` (lower, upper) of all links
-    together, kg; `boxes` {link: (lower corner, upper corner)} that contain centres of mass, and `shapes` {link: Box | Ellipsoid |
-    Hull} that contain whole bodies, in m, in the frame of the link.
+    Each link has a pseudo-inertia P >= 0; friction and rotor inertia are not negative. The covariance is that of weighted least
+    squares without constraints; `fit.notes` lists the constraints that are active.
 
-    Of the pi whose sum of squares is at most 1 + `prior_weight` times the least, the one nearest to the prior is taken; this
-    decides what the logs leave open. By default `prior_weight` is b / rows, by which the sum of squares of the true parameters is
-    expected to exceed the least, and at most 0.01, which raises the residual by half a percent. The weights of the joints are
-    updated from the residual `iterations` times, 2 by default; not with a stated `prior_weight`.
-
-    The covariance is that of weighted least squares without constraints; `fit.notes` lists the constraints that are active.
+    Attributes:
+        mass_bounds: {link: (lower, upper)}, kg, where the link "*" stands for every link; none by default.
+        total_mass: (lower, upper) of all links together, kg; none by default.
+        boxes: {link: (lower corner, upper corner)} that contain centres of mass, m, in the frame of the link; none by default.
+        shapes: {link: Box | Ellipsoid | Hull} that contain whole bodies, m, in the frame of the link; none by default.
+        prior_weight: Of the pi whose sum of squares is at most 1 + `prior_weight` times the least, the one nearest to the prior
+            is taken; this decides what the logs leave open. By default it is b / rows, by which the sum of squares of the true
+            parameters is expected to exceed the least, and at most 0.01, which raises the residual by half a percent.
+        iterations: How often the weights of the joints are updated from the residual, 2 by default; not with a stated
+            `prior_weight`.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("ur10")
@@ -70,7 +76,11 @@ class Feasible:
         for name in ("mass_bounds", "boxes", "shapes"):
             bounds = getattr(self, name)
             if bounds is not None and not isinstance(bounds, Mapping):
-                raise TaupiError(Argument(name), f" is {shown(bounds)}, expected a mapping from names of links.")
+                raise TaupiError(
+                    "{argument} is {got!r}, expected a mapping from names of links.",
+                    argument=Argument(name),
+                    got=bounds,
+                )
         for link, limits in (self.mass_bounds or {}).items():
             mass_range(limits, f"mass_bounds[{link!r}]")
 
@@ -81,15 +91,31 @@ class Feasible:
     def fit_as(
         self,
         name: str,
-        settings: Mapping[str, Any],
+        settings: Mapping[str, object],
         problem: Problem,
         signless: Sequence[str] = (),
         notes: Sequence[str] = (),
+        between_runs: bool = True,
+        solved: FeasibleSolution | None = None,
     ) -> Fit:
         """Return the fit of a `problem`, recorded under the `name` and the `settings` of an estimator that uses this one.
 
-        Friction parameters in `signless` may be negative; `notes` are put before those of the fit.
+        Friction parameters in `signless` may be negative; `notes` are put before those of the fit; `between_runs` is that of
+        `assemble`; `solved` is the solution, if it is known already.
         """
+        solved = solved or self.solve(problem, signless)
+        free, weights, solution = solved.free, solved.weights, solved.consistent
+        uncertain = uncertainty(problem.pieces, weights, free.x, free.spread)
+        # Negative friction is not a parameter of a real joint: `fit.consistency` then gives standard parameters that are.
+        standard = None if signless else solution.pi
+        return assemble(
+            problem, name, settings, _with_parameters(problem, free, solution), weights, uncertain=uncertain,
+            standard=standard, status=_status(solution), notes=[*notes, _note(problem, free, solution, weights)],
+            between_runs=between_runs,
+        )  # fmt: skip
+
+    def solve(self, problem: Problem, signless: Sequence[str] = ()) -> FeasibleSolution:
+        """Return the solution of a `problem` alone, without its uncertainty and statistics; `signless` as in `fit_as`."""
         free, weights = weighted_least_squares(problem, _FREE_ROUNDS)
         region = self.region(problem, free.x, signless)
         solution = self._constrain(problem, region, free, weights)
@@ -99,20 +125,14 @@ class Feasible:
             weights = noise_weights(problem, _with_parameters(problem, free, solution), weights)
             free = problem.solve(weights)
             solution = self._constrain(problem, region, free, weights)
-        uncertain = uncertainty(problem.pieces, weights, free.x, free.spread)
-        # Negative friction is not a parameter of a real joint: `fit.consistency` then gives standard parameters that are.
-        standard = None if signless else solution.pi
-        return assemble(
-            problem, name, settings, _with_parameters(problem, free, solution), weights, uncertain=uncertain,
-            standard=standard, status=_status(solution), notes=[*notes, _note(problem, free, solution, weights)],
-        )  # fmt: skip
+        return FeasibleSolution(free, weights, solution)
 
-    def with_bounds(self, bounds: Bounds) -> Feasible:
+    def with_bounds(self, bounds: LinkBounds) -> Feasible:
         """Return the estimator within `bounds`, which it must not have yet."""
         stated = {f.name: getattr(bounds, f.name) or None for f in dataclasses.fields(bounds)}
         twice = next((name for name, value in stated.items() if value and getattr(self, name)), None)
         if twice:
-            raise TaupiError(Argument("bounds"), " and ", Argument(twice), " of the estimator state the same twice.")
+            raise TaupiError("{bounds} and {argument} of the estimator state the same twice.", argument=Argument(twice))
         return dataclasses.replace(self, **{name: value for name, value in stated.items() if value})
 
     def with_prior_weight(self, prior_weight: float) -> Feasible:
@@ -133,8 +153,8 @@ class Feasible:
     def settings(self) -> dict[str, Any]:
         """Return the settings as plain data."""
         result = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        shapes: dict[str, Any] = {}
-        state: dict[str, Any]
+        shapes: dict[str, object] = {}
+        state: dict[str, object]
         for link, shape in (self.shapes or {}).items():
             state = dataclasses.asdict(shape) if dataclasses.is_dataclass(shape) and not isinstance(shape, type) else {}
             shapes[link] = {"kind": type(shape).__name__.lower(), **state}
@@ -159,6 +179,15 @@ class Feasible:
                 return exact
         share = self.prior_weight or prior_share(len(free.x), sum(f.rows for f in problem.factors))
         return constrained_least_squares(region, y_u @ b, z_u, float(np.sum((z - u @ z_u) ** 2)), share)
+
+
+@dataclass(frozen=True, eq=False)
+class FeasibleSolution:
+    """A solution among real bodies, beside the `free` one with the `weights` of its rows."""
+
+    free: Solution
+    weights: Weights
+    consistent: ConsistentSolution
 
 
 def _with_parameters(problem: Problem, free: Solution, solution: ConsistentSolution) -> Solution:

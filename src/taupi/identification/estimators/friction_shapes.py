@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import casadi as cs
 import numpy as np
@@ -13,22 +13,24 @@ import numpy as np
 from taupi.checks import positive
 from taupi.dynamics.terms import Stribeck, Term, TermsLike
 from taupi.dynamics.terms.elastic import LinkSide
-from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
-from taupi.identification.build import build
-from taupi.identification.equations import Equations
+from taupi.errors import NotIdentifiedError, TaupiError
 from taupi.identification.estimators import Estimator, resolve_estimator
-from taupi.identification.estimators.consistent import consistent_values
+from taupi.identification.estimators.consistent import problem_of_logs
 from taupi.identification.inputs import FitInputs, LogsLike, log_list
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.validation import Validation, validate_recording
-from taupi.identification.rows.preparation import Preparation
+from taupi.identification.results.validation import Validation, validate_recordings
+from taupi.identification.row_layout import RowLayout
+from taupi.identification.rows.preparation import FitOptions, Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.rows.row_maker import MIXED
 from taupi.identification.weighting import weighted_least_squares
 from taupi.model.robot import Robot
-from taupi.settings import takes
-from taupi.signals.reading import Streaming
+from taupi.settings import settle
+from taupi.signals.reading import Reading, Streaming
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 ShapesLike = Callable[[np.ndarray], Sequence[Term]]
 
@@ -42,11 +44,15 @@ def stribeck_shape(s: np.ndarray) -> tuple[Term, ...]:
 class FrictionShapes:
     """Minimise sum |S^-1/2 (tau - Y_b(s) pi_b)|^2 over shapes s and base parameters pi_b: friction of unknown shape.
 
-    `shapes` is a function of positive numbers s (k,) that returns terms, whose columns may depend on speed only; by default
-    Stribeck friction with one velocity for all joints. The search begins at `start` (k,), 0.1 by default, and stays within a
-    `factor` of it, 30 by default. For each s the linear parameters are eliminated, by a factorisation computed once (variable
-    projection, Golub & Pereyra 1973). Then `estimator`, "wls" by default, fits them with the best shapes taken as known. The rows
-    of all logs are held in memory.
+    For each s the linear parameters are eliminated, by a factorisation computed once (variable projection, Golub & Pereyra 1973).
+    The rows of all logs are held in memory.
+
+    Attributes:
+        shapes: A function of positive numbers s (k,) that returns terms, whose columns may depend on speed only; by default
+            Stribeck friction with one velocity for all joints.
+        start: Where the search begins (k,); 0.1 by default.
+        estimator: What then fits the linear parameters, with the best shapes taken as known; "wls" by default.
+        factor: The search stays within this factor of the start; 30 by default.
     """
 
     shapes: ShapesLike = stribeck_shape
@@ -58,9 +64,7 @@ class FrictionShapes:
     def __post_init__(self) -> None:
         start = np.asarray(self.start, dtype=float)
         if start.ndim != 1 or not len(start) or not (np.isfinite(start) & (start > 0)).all():
-            raise TaupiError(
-                Argument("start"), f" is {shown(self.start)}, expected positive numbers, one for each shape."
-            )
+            raise TaupiError("{start} is {got!r}, expected positive numbers, one for each shape.", got=self.start)
         positive("factor", self.factor)
 
     def fit_logs(self, inputs: FitInputs, validated: bool = False) -> tuple[Fit, tuple[Validation, ...]]:
@@ -72,16 +76,16 @@ class FrictionShapes:
         fit = result.fit
         if not validated:
             return fit, ()
-        return fit, tuple(validate_recording(fit, r) for r in result.in_memory)
+        return fit, tuple(validate_recordings(fit, [r]) for r in result.in_memory)
 
     def search(self, inputs: FitInputs) -> ShapedFit:
         """Return the best shapes, and the fit with them; `inputs` are those of `taupi.identify`."""
         estimator = resolve_estimator(self.estimator)
         if not isinstance(estimator, Estimator):
             raise TaupiError(
-                Argument("estimator"), f" is {shown(self.estimator)}, expected one that is linear in the parameters."
+                "{estimator} is {got!r}, expected one that is linear in the parameters.", got=self.estimator
             )
-        problem = build(inputs, consistent_values)
+        problem = problem_of_logs(inputs)
         linear, start = _Linear(problem, self.shapes), np.asarray(self.start, dtype=float)
         shapes, errors = _minimise(linear, start, self.factor)
         before, after = (float(np.linalg.norm(linear.residual(s)) / np.linalg.norm(linear.z)) for s in (start, shapes))
@@ -89,7 +93,7 @@ class FrictionShapes:
         complete = dataclasses.replace(
             inputs, terms=terms, base=None, elastic=problem.base.elastic, preparation=problem.preparation
         )
-        problem = build(complete, consistent_values)
+        problem = problem_of_logs(complete)
         fit = estimator.fit(problem)
         pairs = ", ".join(f"{s:.5g} +- {e:.2g}" for s, e in zip(shapes, errors, strict=True))
         record = {"shapes": shapes.tolist(), "shapes_stderr": errors.tolist(), "estimator": fit.estimator}
@@ -125,7 +129,6 @@ class ShapedFit:
         return f"shapes {pairs}: weighted residual {self.before:.4%} before, {self.after:.4%} after\n{self.fit!r}"
 
 
-@takes(reading=Streaming, preparation=Preparation)
 def identify_shapes(
     robot: Robot,
     logs: LogsLike,
@@ -136,15 +139,27 @@ def identify_shapes(
     estimator: str | Estimator = "wls",
     elastic: bool | None = None,
     factor: float = 30.0,
-    reading: Streaming,
-    preparation: Preparation,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+    **options: Unpack[FitOptions],
 ) -> ShapedFit:
     """Return base parameters and shapes of friction: `taupi.identify` with `FrictionShapes(shapes, start, estimator, factor)`.
 
-    `robot`, `logs` and `elastic` are as in `taupi.identify`. `shapes` is a function of positive numbers s (k,) that returns
-    terms; the search begins at `start` (k,) and stays within a `factor` of it, 30 by default. `terms` are the linear terms
-    besides these, by default those of `taupi.identify`; `estimator`, "wls" by default, fits the parameters once the shapes are
-    known.
+    Args:
+        robot: The robot.
+        logs: A Log, a path, or a list of both.
+        shapes: A function of positive numbers s (k,) that returns terms.
+        start: Where the search begins (k,).
+        terms: The linear terms besides these; by default those of `taupi.identify`.
+        estimator: What fits the parameters once the shapes are known; "wls" by default.
+        elastic: Whether joints have springs; None, the default, lets the description decide.
+        factor: The search stays within this factor of `start`; 30 by default.
+        reading: How files are read, a `taupi.Streaming`.
+        preparation: How logs become rows, a `taupi.Preparation`.
+        options: The fields of `reading` and `preparation` as keywords.
+
+    Returns:
+        The fit, and the shapes with their standard errors.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r").with_friction(stribeck=[3.0, 2.0])
@@ -156,7 +171,8 @@ def identify_shapes(
     >>> bool(abs(result.shapes[0] - 0.4) < 0.02)
     True
     """
-    inputs = FitInputs(robot, log_list(logs), terms, elastic, reading=reading, preparation=preparation)
+    settings, prepared = settle(identify_shapes, options, (Streaming, reading), (Preparation, preparation))
+    inputs = FitInputs(robot, log_list(logs), terms, elastic, reading=settings, preparation=prepared)
     return FrictionShapes(shapes, start, estimator, factor).search(inputs)
 
 
@@ -180,18 +196,18 @@ class _Linear:
     """The linear part of a problem, factorised, so that it can be projected out of the torque and of columns of shapes."""
 
     def __init__(self, problem: Problem, shapes: ShapesLike) -> None:
-        self.equations, self.shapes = Equations.of(problem.base), shapes
+        self.layout, self.shapes = RowLayout.of(problem.base), shapes
         _, weights = weighted_least_squares(problem, 5)
         self.parts, columns, torques = [], [], []
         for file in range(len(problem.recordings)):
-            y, tau, part = self._part(problem, file, [weights.get((file, j), 0.0) for j in range(self.equations.count)])
+            y, tau, part = self._part(problem, file, [weights.get((file, j), 0.0) for j in range(self.layout.count)])
             self.parts.append(part)
             columns.append((y * part.weight[:, :, None]).reshape(-1, y.shape[2]))
             torques.append((tau * part.weight).ravel())
         self.q = np.linalg.qr(np.concatenate(columns))[0]
         self.z = self._project_out(np.concatenate(torques))
         self.used = sum(np.count_nonzero(p.weight) for p in self.parts)
-        self.independent = max(1.0, self.used / self.equations.count / _independent(problem))
+        self.independent = max(1.0, self.used / self.layout.count / _independent(problem))
 
     def _part(self, problem: Problem, file: int, weights: list[float]) -> tuple[np.ndarray, np.ndarray, _Part]:
         """Return the rows (m, n, p) and torque (m, n) of a log, and its part with these weights of the joints."""
@@ -215,11 +231,11 @@ class _Linear:
 
     def columns(self, s: np.ndarray) -> np.ndarray:
         """Return the weighted columns of the shapes' terms, one per term and joint, minus what the linear columns explain."""
-        n, columns = self.equations.robot.n, []
+        n, columns = self.layout.robot.n, []
         for term in self.shapes(s):
-            places = range(n) if isinstance(term, LinkSide) else self.equations.motors
+            places = range(n) if isinstance(term, LinkSide) else self.layout.motors
             for i, row in enumerate(places):
-                joint_term = term.at(i) if hasattr(term, "at") else term
+                joint_term = term.at(i)
                 columns.append(self._project_out(np.concatenate([_column(joint_term, row, p) for p in self.parts])))
         return np.stack(columns, axis=1)
 
@@ -265,7 +281,7 @@ def _minimise(linear: _Linear, start: np.ndarray, factor: float) -> tuple[np.nda
     )
     if not optimum.success:
         raise NotIdentifiedError(
-            f"shapes: {optimum.message}.", remedy=("Choose a ", Argument("start"), " nearer to them, or fewer shapes.")
+            "shapes: {optimum}.", remedy="Choose a {start} nearer to them, or fewer shapes.", optimum=optimum.message
         )
     shapes = np.exp(optimum.x)
     noise = 2 * optimum.cost / max(linear.used - linear.q.shape[1] - len(shapes), 1)

@@ -15,9 +15,8 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import stack_factors
 from taupi.identification.rows.row_maker import Rows
-from taupi.identification.solve import Solution, Weights
-from taupi.identification.weighting import spring_scales, weighted_least_squares
-from taupi.identification.whitening import WeightedRows, transformed_factors
+from taupi.identification.solve import Weights
+from taupi.identification.weighting import WeightedRows, spring_scales, transformed_factors, weighted_least_squares
 
 # For each (file, joint), the noise is estimated from this many residuals, up to twice as many.
 _MOST = 100_000
@@ -28,12 +27,16 @@ _CENTRAL, _REACH = 0.8, 1.2816
 
 @dataclass(frozen=True, slots=True)
 class Huber:
-    """Minimise sum rho((Y_b x - tau) / sigma), with rho quadratic up to `k` and linear beyond (Huber 1964).
+    """Minimise sum rho((Y_b x - tau) / sigma), with rho quadratic up to k and linear beyond (Huber 1964).
 
     Solved by iterated weights min(1, k / |residual / sigma|), where 80 % of the absolute residuals of a joint in a file are below
-    1.2816 sigma, as for Gaussian noise: up to a fifth of them may be outliers. With k = 1.345, the default, it is 95 % as
-    efficient as least squares for Gaussian noise. It stops after `iterations` (50), or when no parameter moves by more than
-    `tolerance` (0.01) of its standard error. Each iteration passes twice over the logs.
+    1.2816 sigma, as for Gaussian noise: up to a fifth of them may be outliers. Each iteration passes twice over the logs.
+
+    Attributes:
+        k: Where rho becomes linear, in units of sigma. With 1.345, the default, it is 95 % as efficient as least squares for
+            Gaussian noise.
+        iterations: The largest number of iterations; 50 by default.
+        tolerance: It stops when no parameter moves by more than this share of its standard error; 0.01 by default.
     """
 
     k: float = 1.345
@@ -58,7 +61,8 @@ class Huber:
             pieces = transformed_factors(problem, weigh)
             weights = {key: 1 / s for key, s in sigma.items() if s > 0}
             before, solution = solution, problem.solve(weights, rows=stack_factors(pieces))
-            step = _largest_step(before, solution)
+            error = np.linalg.norm(solution.spread, axis=1)
+            step = float(np.max(np.abs(solution.x - before.x) / np.where(error > 0, error, np.inf), initial=0.0))
             if step < self.tolerance:
                 break
         notes = [] if step < self.tolerance else [
@@ -144,9 +148,3 @@ def _noise_scales(problem: Problem, x: np.ndarray) -> Weights:
                 max(scale * float(np.quantile(sample.values, _CENTRAL)) / _REACH, floor) if len(sample.values) else 1.0
             )
     return result
-
-
-def _largest_step(before: Solution, after: Solution) -> float:
-    """Return the largest step of a parameter, in units of its standard error for noise of 1."""
-    error = np.linalg.norm(after.spread, axis=1)
-    return float(np.max(np.abs(after.x - before.x) / np.where(error > 0, error, np.inf), initial=0.0))

@@ -15,8 +15,11 @@ from taupi.identification.solve import WEAK, check_weak
 class OrdinaryLeastSquares:
     """Minimise sum |Y_b x - tau|^2 over all joints and logs, every row with the same weight.
 
-    A joint with large torques outweighs one with small ones: if noise differs from joint to joint, use "wls". Combinations of
-    unit columns shorter than `weak` (1e-4) times the longest are taken from the prior; 0 is plain least squares.
+    A joint with large torques outweighs one with small ones: if noise differs from joint to joint, use "wls".
+
+    Attributes:
+        weak: Combinations of unit columns shorter than this share of the longest are taken from the prior; 1e-4 by default, and 0
+            is plain least squares.
     """
 
     weak: float = WEAK

@@ -6,17 +6,17 @@ import dataclasses
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from taupi.checks import whole_number
-from taupi.dynamics.drives import check_elastic
 from taupi.dynamics.terms import Term, TermsLike
-from taupi.errors import Argument, InPython, NotIdentifiedError, TaupiError, shown
+from taupi.errors import Argument, InPython, NotIdentifiedError, TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identifiability.conditioning import conditioning_of_factor
-from taupi.identification.equations import Equations
+from taupi.identification.equations.equations import ComparedTorques
+from taupi.identification.equations.joints import MotorsOnly
 from taupi.identification.friction.fitted_terms import (
     base_with_terms,
     friction_widths,
@@ -24,32 +24,32 @@ from taupi.identification.friction.fitted_terms import (
     unshaped_friction,
     with_friction_shapes,
 )
-from taupi.identification.hidden_links.links import HiddenLinks
-from taupi.identification.hidden_links.motor_log import Drive, drive_of, motor_log, smooth_motors
+from taupi.identification.hidden_links.links import HiddenLinks, MotorSignals, drive_of, motor_log, smooth_motors
 from taupi.identification.hidden_links.solver import Solver, torques_of
-from taupi.identification.inputs import ELASTIC_TERMS, FitInputs, PriorLike
+from taupi.identification.inputs import FitInputs, PriorLike
 from taupi.identification.problem import prior_of
 from taupi.identification.results.assemble import fit_record
 from taupi.identification.results.fit import Fit, JointStatistics
 from taupi.identification.results.status import Outcome, Status
 from taupi.identification.results.uncertainty import uncertainty
-from taupi.identification.results.validation import Validation, build_validation, errors_of
+from taupi.identification.results.validation import Validation, errors_of, validation_of
+from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.block_source import errors_naming
 from taupi.identification.rows.factors import JointFactor, triangle
-from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.preparation import FitOptions, Preparation
 from taupi.identification.rows.recording import Extent, LogRecord
 from taupi.identification.solve import Solution, solve
 from taupi.identification.tuning.friction_shape import default_shapes
 from taupi.model.robot import Robot
-from taupi.settings import takes
+from taupi.settings import settle
 from taupi.signals.filtering.filters import noise_bandwidth_hz
 from taupi.signals.log import Log
-from taupi.signals.log_part import asked_part
-from taupi.signals.read import LogLike, read_log
-from taupi.signals.reading import Streaming
+from taupi.signals.read import LogLike, asked_part, read_log
+from taupi.signals.reading import Reading, Streaming
 
-# Without damping, a link on a spring would never forget its initial state.
-TERMS = (*ELASTIC_TERMS, "damping")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 # The motors hardly determine a parameter whose relative error is larger than this.
 _LOOSE = 0.5
 # Length of a stretch of time for correlated residuals, in periods of the cutoff.
@@ -62,8 +62,11 @@ class OutputError:
 
     The links are not measured. They are simulated from an unknown start, driven by the measured motors through their springs;
     u_hat is the torque that the motors then need. This is nonlinear least squares from the values of the description, with the
-    sensitivities of the simulation, in a trust region with at most `iterations` (60) steps; springs, rotors and friction are not
-    negative. It is the output-error method of Gautier, Janot & Vandanjon (2013), but driven by positions, so that nothing drifts.
+    sensitivities of the simulation, in a trust region; springs, rotors and friction are not negative. It is the output-error
+    method of Gautier, Janot & Vandanjon (2013), but driven by positions, so that nothing drifts.
+
+    Attributes:
+        iterations: The largest number of steps in the trust region; 60 by default.
     """
 
     iterations: int = 60
@@ -78,15 +81,15 @@ class OutputError:
         `inputs` are those of `taupi.identify`. The log's theta, or its q if it has none, are the motor positions on the joint
         side of the gears.
         """
-        equations = _elastic_equations(inputs.robot)
+        equations = MotorsOnly(RowLayout(inputs.robot, elastic=True))
         log = _only_log(inputs)
         settings = inputs.preparation
         _refuse_unused(inputs, log)
         with errors_naming(log.source.path):
             motors = motor_log(log, inputs.robot, settings)
             smooth, cutoff_hz = smooth_motors(motors, settings)
-        terms = resolve_fit_terms(TERMS if inputs.terms is None else inputs.terms, True)
-        terms = _with_smooth_friction(terms, equations, smooth, settings)
+        terms = resolve_fit_terms(equations.default_terms if inputs.terms is None else inputs.terms, True)
+        terms = _with_smooth_friction(terms, equations.layout, smooth, settings)
         base = base_with_terms(inputs.robot, terms, inputs.base, elastic=True)
         links, prior = HiddenLinks(base), prior_of(inputs.prior, base)
         drive = drive_of(links, base.project(prior), smooth, motors, cutoff_hz)
@@ -98,26 +101,31 @@ class OutputError:
 
 
 # Settings of the preparation that have no meaning where the links are simulated.
-_UNUSED = ("decimate", "order", "derivatives", "threshold", "leave_out", "torque", "encoder_delay", "known_torque")
+_UNUSED = (
+    *("decimate", "order", "derivatives", "threshold", "leave_out", "torque", "encoder_delay", "known_torque"),
+    "relative_gains",
+)
 
 
 def _refuse_unused(inputs: FitInputs, log: Log) -> None:
     """Refuse settings, and data in the log, that would have no effect: a fit must not claim what was not done."""
     if log.known_torque or log.tau_known is not None:
-        raise TaupiError(f"The log states a known torque, which has no meaning for {OutputError.name}.")
+        raise TaupiError(
+            "The log states a known torque, which has no meaning for {output_error}.", output_error=OutputError.name
+        )
     default = Preparation()
     for name in _UNUSED:
         if getattr(inputs.preparation, name) != getattr(default, name):
             raise TaupiError(
-                Argument(name),
-                f" has no meaning for {OutputError.name}, which simulates the links.",
+                "{argument} has no meaning for {output_error}, which simulates the links.",
                 remedy="Leave it out.",
+                argument=Argument(name),
+                output_error=OutputError.name,
             )
     if inputs.elastic is False:
-        raise TaupiError(Argument("elastic"), f" is False, but {OutputError.name} is for elastic joints.")
+        raise TaupiError("{elastic} is False, but {output_error} is for elastic joints.", output_error=OutputError.name)
 
 
-@takes(reading=Streaming, preparation=Preparation)
 def output_error(
     robot: Robot,
     log: LogLike,
@@ -126,8 +134,9 @@ def output_error(
     prior: PriorLike = None,
     base: BaseParameters | None = None,
     iterations: int = 60,
-    reading: Streaming,
-    preparation: Preparation,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+    **options: Unpack[FitOptions],
 ) -> Fit:
     """Return base parameters of an elastic `robot` from its motors alone: `taupi.identify` with `OutputError(iterations)`.
 
@@ -135,6 +144,7 @@ def output_error(
     the motor torques. `terms` are those of `taupi.identify` for elastic joints, and "damping", by default; `prior` and `base` are
     as there. There are at most `iterations` (60) steps. All base parameters act on the motors; which of them a log determines
     follows from the sensitivities: see `fit.conditioning`, `fit.undetermined`, and the intervals.
+    `reading` (`taupi.Streaming`) and `preparation` (`taupi.Preparation`) are given whole, or by their fields as `options`.
 
     >>> import taupi as tp
     >>> try:
@@ -143,51 +153,46 @@ def output_error(
     ...     print(str(error).split(".")[0])
     elbow2r has no elastic joint
     """
-    inputs = FitInputs(robot, [log], terms, None, base, prior, reading=reading, preparation=preparation)
+    settings, prepared = settle(output_error, options, (Streaming, reading), (Preparation, preparation))
+    inputs = FitInputs(robot, [log], terms, base=base, prior=prior, reading=settings, preparation=prepared)
     return OutputError(iterations).fit_logs(inputs)[0]
 
 
 def _only_log(inputs: FitInputs) -> Log:
     if len(inputs.logs) != 1:
         raise TaupiError(
-            Argument("estimator"), f" {OutputError.name} takes one log, got {len(inputs.logs)}. Fit them one by one."
+            "{estimator} {output_error} takes one log, got {count}. Fit them one by one.",
+            output_error=OutputError.name,
+            count=len(inputs.logs),
         )
     log = inputs.logs[0]
     if inputs.reading.stream:
         raise TaupiError(
-            Argument("estimator"), f" {OutputError.name} needs the whole log at once.",
-            remedy=("Use ", Argument("stream", False), "."),
-        )  # fmt: skip
+            "{estimator} {output_error} needs the whole log at once.",
+            remedy="Use {stream=False}.",
+            output_error=OutputError.name,
+        )
     if isinstance(log, str | os.PathLike):
         return read_log(log, inputs.robot, reading=inputs.reading)
     if not isinstance(log, Log):
-        raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log or the path of a file.")
+        raise TaupiError("{log} is {got!r}, expected a Log or the path of a file.", got=log)
     return asked_part(log, inputs.reading)
 
 
-def _elastic_equations(robot: Robot) -> Equations:
-    check_elastic(robot)
-    equations = Equations(robot, elastic=True)
-    if len(equations.sprung) < robot.n:
-        rigid = [n for n in robot.joint_names if n not in robot.elastic_joints]
-        raise TaupiError(f"{robot.name} has rigid joints ({', '.join(rigid)}), expected a spring in every joint.")
-    return equations
-
-
 def _with_smooth_friction(
-    terms: Sequence[Term], equations: Equations, log: Log, settings: Preparation
+    terms: Sequence[Term], layout: RowLayout, log: Log, settings: Preparation
 ) -> tuple[Term, ...]:
     """Return the terms with dry friction as tanh(qd / v), from the speeds in a smoothed log."""
     (speed,) = log.need("qd")
-    directions = unshaped_friction(terms, equations)
+    directions = unshaped_friction(terms, layout)
     if not directions:
         return tuple(terms)
     speeds = np.concatenate([speed, speed], axis=1)  # links move about as their motors do
     along = speeds @ np.array(list(directions.values())).T
     low, high = along.min(axis=0), along.max(axis=0)
-    widths = None if settings.slow is None else friction_widths(settings.slow, equations.robot.n)
+    widths = None if settings.slow is None else friction_widths(settings.slow, layout.robot.n)
     extent = Extent(np.maximum(-low, high), np.zeros(len(low)), low, high)
-    return with_friction_shapes(terms, equations, default_shapes(list(directions), extent, widths))
+    return with_friction_shapes(terms, layout, default_shapes(list(directions), extent, widths))
 
 
 def _pieces(solver: Solver, v: np.ndarray) -> list[JointFactor]:
@@ -216,12 +221,11 @@ def _fit(
     v, size = solver.x, solver.size
     if not solver.ok or not np.isfinite(solver.residual(v)).all():
         raise NotIdentifiedError(
-            f"{OutputError.name}: {solver.message or 'not solved'}.",
-            remedy=(
-                "Describe springs and inertias nearer to those of the robot",
-                InPython(", or raise iterations"),
-                ".",
-            ),
+            "{output_error}: {solver}.",
+            remedy="Describe springs and inertias nearer to those of the robot{iterations}.",
+            output_error=OutputError.name,
+            solver=solver.message or "not solved",
+            iterations=InPython(", or raise iterations"),
         )
     pieces = _pieces(solver, v)
     r = triangle(np.vstack([f.r for f in pieces]))
@@ -266,14 +270,14 @@ def _notes(fit: Fit) -> list[str]:
 def _statistics(solver: Solver, base: BaseParameters, v: np.ndarray) -> tuple[JointStatistics, ...]:
     """Return the statistics of each row; links, which were not measured, have no samples."""
     residual, tau, n = solver.residual(v), solver.torque, solver.links.n
-    result = [JointStatistics(name, 0, 0.0, 0.0, 0.0, 0.0) for name in Equations.of(base).names[:n]]
-    for j, name in enumerate(Equations.of(base).names[n:]):
+    result = [JointStatistics(name, 0, 0.0, 0.0, 0.0, 0.0) for name in RowLayout.of(base).names[:n]]
+    for j, name in enumerate(RowLayout.of(base).names[n:]):
         rms, relative, r2 = errors_of(tau[:, j], tau[:, j] - residual[:, j])
         result.append(JointStatistics(name, len(tau), rms, relative, r2, float(1 / solver.weight[j])))
     return tuple(result)
 
 
-def _log_record(log: Log, drive: Drive) -> LogRecord:
+def _log_record(log: Log, drive: MotorSignals) -> LogRecord:
     name = os.path.basename(log.source.path) or "log"
     return LogRecord(
         name, log.source.path, log.source.sha256, 1 / (drive.h * drive.steps), drive.cutoff_hz, notes=drive.notes
@@ -281,7 +285,6 @@ def _log_record(log: Log, drive: Drive) -> LogRecord:
 
 
 def _validation(fit: Fit, solver: Solver, log: Log) -> Validation:
-    motors, names = torques_of(solver, solver.x), Equations.of(fit.basis).names[fit.robot.n :]
-    return build_validation(
-        fit, motors.time, motors.measured, motors.predicted, motors.raw, log.source.path, motors.notes, names
-    )
+    motors, names = torques_of(solver, solver.x), fit.equations.layout.names[fit.robot.n :]
+    compared = ComparedTorques(names, motors.time, motors.measured, motors.predicted, motors.raw, motors.notes)
+    return validation_of(fit, compared, log)

@@ -31,10 +31,13 @@ class Ridge:
     """Minimise sum |(Y_b x - tau) / sigma|^2 + weight (x - x_0)^T (B S^2 B^T)^-1 (x - x_0), rows as independent samples.
 
     S are the sizes of the standard parameters: M, M l and M l^2 of a link with the mass M and the radius of gyration l, and for
-    friction what would explain all torque that the description leaves. So a `weight` of 1 / e^2 means that descriptions are
-    wrong by the share e of a link. By default cross-validation over five parts of each file chooses it, on the training data
-    alone: the one that best predicts parts that were left out. If a motion repeats, a part is the same fifth of each period,
-    so that it is really new. sigma is as in "wls", after `iterations` (5).
+    friction what would explain all torque that the description leaves.
+
+    Attributes:
+        weight: A weight of 1 / e^2 means that descriptions are wrong by the share e of a link. By default cross-validation over
+            five parts of each file chooses it, on the training data alone: the one that best predicts parts that were left out.
+            If a motion repeats, a part is the same fifth of each period, so that it is really new.
+        iterations: How often sigma is updated, as in "wls"; 5 by default.
     """
 
     weight: float | None = None
@@ -132,7 +135,7 @@ def _parts(recording: Recording | None, pieces: Sequence[JointFactor], file: int
 def _period_share(recording: Recording) -> float | None:
     """Return the period of a recording's motion as a share of the recording; None if it does not repeat."""
     head = recording.source.head(SEEN)
-    period = find_period(recording.equations.positions(head), recording.source.rate_hz)
+    period = find_period(recording.layout.positions(head), recording.source.rate_hz)
     start, end = recording.source.span
     return None if period is None else float(period.seconds / (end - start))
 

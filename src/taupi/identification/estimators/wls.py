@@ -18,9 +18,11 @@ from taupi.identification.weighting import weighted_least_squares
 class WeightedLeastSquares:
     """Minimise sum |S^-1/2 (Y_b x - tau)|^2, S from the residuals, joint by joint and file by file (Gautier & Poignet 2001).
 
-    The noise is updated from the residuals `iterations` times, 5 by default. `covariance="full"`, instead of "diagonal", then
-    whitens the rows by the covariance between the joints of a file, in one more pass over the logs. Combinations of unit columns
-    shorter than `weak` (1e-4) times the longest are taken from the prior.
+    Attributes:
+        iterations: How often the noise is updated from the residuals; 5 by default.
+        covariance: "diagonal", the default, or "full": rows are then whitened by the covariance between the joints of a file, in
+            one more pass over the logs.
+        weak: Combinations of unit columns shorter than this share of the longest are taken from the prior; 1e-4 by default.
     """
 
     iterations: int = 5
@@ -37,7 +39,7 @@ class WeightedLeastSquares:
         """Return the fit of a `problem`."""
         solution, weights = weighted_least_squares(problem, self.iterations, self.weak)
         if self.covariance == "full":
-            from taupi.identification.whitening import whitened_factors
+            from taupi.identification.weighting import whitened_factors
 
             pieces = whitened_factors(problem, solution.x)
             solution = problem.solve(weights, self.weak, stack_factors(pieces))

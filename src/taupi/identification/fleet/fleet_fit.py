@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,18 @@ import numpy as np
 from taupi.checks import positive
 from taupi.errors import TaupiError, unknown
 from taupi.identification.fleet.drift import Drift, drift_of, slopes
-from taupi.identification.fleet.population import ParameterSpread
+from taupi.identification.fleet.population import LEAST_ARMS, ParameterSpread, Standing, compare_arms
 from taupi.identification.results.fit import Fit
-from taupi.tables import table
+from taupi.schema import finite_or_none
+from taupi.tables import estimate_text, table
 
 SCHEMA = "taupi.fleet/1"
 # A single log shows a deviation if its own estimate is this many standard deviations out.
 _SEEN = 2.0
 # Changes over time that a text lists, the clearest; a drift of temperature may change every arm.
 MOST_CHANGES = 20
+# What is said of a fleet in which arms cannot be compared.
+TOO_FEW = f"{{count}} arms are too few to tell whether one of them stands out, expected at least {LEAST_ARMS}"
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,11 @@ class Outlier:
         value: The arm's value, as its logs alone have it.
         stderr: Its standard error.
         fleet: The value of a typical arm.
-        z: Its distance from the fleet, in standard deviations of arms and estimate together.
+        z: Its distance from what the other arms predict, in standard deviations of that prediction and of the estimate.
         first_seen: The name of the first log that shows it on its own; empty if no single log does.
         when: When that log was recorded, as given; its place among the arm's logs by default; None if no single log shows it.
+        chance: The probability that anything at all in a fleet without faults lies as far out, by the number of arms and of
+            parameters that are looked at.
     """
 
     arm: str
@@ -45,6 +51,7 @@ class Outlier:
     z: float
     first_seen: str
     when: float | None
+    chance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +87,7 @@ class ArmFits(Mapping[str, Fit]):
     def __contains__(self, arm: object) -> bool:
         return arm in self._places
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return dict, (dict(self),)  # another process gets all fits
 
 
@@ -92,7 +99,7 @@ class Fleet(Mapping[str, Fit]):
         fits: The fit of each arm, made when it is needed.
         shared: The shared parameters by name: value and standard error.
         spread: How each own parameter is spread over the fleet, by name.
-        strangers: Arms that do not share the links of the others, and the ratio of their misfit to its expectation; their
+        odd_arms: Arms that do not share the links of the others, and the ratio of their misfit to its expectation; their
             fits are from their own logs alone.
         estimates: The own parameters of each arm as its logs alone have them, for `outliers` and `drift`.
         notes: What was done, in words.
@@ -102,7 +109,7 @@ class Fleet(Mapping[str, Fit]):
     fits: Mapping[str, Fit] = field(repr=False)
     shared: dict[str, tuple[float, float]] = field(repr=False)
     spread: dict[str, ParameterSpread]
-    strangers: dict[str, float]
+    odd_arms: dict[str, float]
     estimates: dict[str, ArmEstimate] = field(repr=False)
     notes: tuple[str, ...] = ()
     record: dict[str, Any] = field(default_factory=dict)
@@ -123,19 +130,53 @@ class Fleet(Mapping[str, Fit]):
         """The names of the parameters that are separate for each arm."""
         return tuple(self.spread)
 
-    def outliers(self, limit: float = 4.0) -> list[Outlier]:
-        """Return the parameters with |z| above the `limit` (4), the farthest first; arms that are strangers are left out."""
+    @property
+    def compared(self) -> int:
+        """How many arms are compared with each other: those that share the links."""
+        return sum(arm not in self.odd_arms for arm in self.estimates)
+
+    @property
+    def too_few(self) -> bool:
+        """Whether there are too few arms to say which of them stands out."""
+        return self.compared < LEAST_ARMS
+
+    @cached_property
+    def _standing(self) -> Standing:
+        """How the arms that share the links compare, in their order."""
+        usual = [each for arm, each in self.estimates.items() if arm not in self.odd_arms]
+        shape = len(usual), len(self.spread)
+        values, variances = (np.reshape([getattr(each, k) for each in usual], shape) for k in ("own", "variance"))
+        return compare_arms(values, variances, list(self.spread.values()))
+
+    def outliers(self, limit: float = 4.0, false_alarms: float = 0.02) -> list[Outlier]:
+        """Return the parameters of arms that differ from the fleet by more than chance explains, the farthest first.
+
+        |x_k - m| > limit sqrt(s^2 + v_k), where all other arms say what m and s are, and how uncertain both are. The worst of
+        many is always far out: of the values of all arms and parameters, one as far out must also be improbable in a
+        fleet without faults. Odd arms are left out, and fewer than five arms do not show who stands out.
+
+        Args:
+            limit: How far out a parameter must be, in standard deviations; 4 by default.
+            false_alarms: The probability that a fleet without faults has any outlier; 0.02 by default.
+
+        Returns:
+            An `Outlier` for each parameter of each arm that stands out.
+        """
         positive("limit", limit)
+        positive("false_alarms", false_alarms)
+        usual = [arm for arm in self.estimates if arm not in self.odd_arms]
+        standing = self._standing
         outliers = []
-        for arm, estimate in self.estimates.items():
-            if arm in self.strangers:
-                continue
-            for i, (name, spread) in enumerate(self.spread.items()):
-                z = float(spread.z(estimate.own[i], estimate.variance[i]))
-                if np.isfinite(z) and abs(z) > limit:
-                    log, when = _first_seen(estimate, i, spread, np.sign(z))
-                    stderr = float(np.sqrt(estimate.variance[i]))
-                    outliers.append(Outlier(arm, name, float(estimate.own[i]), stderr, spread.centre, z, log, when))
+        for k, i in np.argwhere((np.abs(standing.z) > limit) & (standing.chance < false_alarms)).tolist():
+            arm, (name, spread) = usual[k], list(self.spread.items())[i]
+            estimate, z = self.estimates[arm], float(standing.z[k, i])
+            by_log, variance = spread.compared(estimate.by_log[:, i], estimate.by_log_variance[:, i])
+            each = (by_log - standing.predicted[k, i]) / np.sqrt(standing.deviation[k, i] ** 2 + variance)
+            shows = np.flatnonzero(np.nan_to_num(np.sign(z) * each) > _SEEN)
+            log, when = (estimate.log_names[shows[0]], estimate.when[shows[0]]) if len(shows) else ("", None)
+            stderr = float(np.sqrt(estimate.variance[i]))
+            chance = float(standing.chance[k, i])
+            outliers.append(Outlier(arm, name, float(estimate.own[i]), stderr, spread.centre, z, log, when, chance))
         return sorted(outliers, key=lambda each: -abs(each.z))
 
     def drift(self, parameter: str) -> list[Drift]:
@@ -164,18 +205,18 @@ class Fleet(Mapping[str, Fit]):
         e = self.estimates[arm]
         return drift_of(arm, self.own[i], np.array(e.when, dtype=float), e.by_log[:, i], e.by_log_variance[:, i])
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the result as plain data; the fits are in separate files."""
         return {
             "schema": SCHEMA,
             "record": self.record,
             "notes": list(self.notes),
-            "shared": {name: {"value": v, "stderr": _finite(e)} for name, (v, e) in self.shared.items()},
+            "shared": {name: {"value": v, "stderr": finite_or_none(e)} for name, (v, e) in self.shared.items()},
             "spread": {
-                s.parameter: asdict(s) | {k: _finite(getattr(s, k)) for k in ("deviation", "deviation_stderr")}
+                s.parameter: asdict(s) | {k: finite_or_none(getattr(s, k)) for k in ("deviation", "deviation_stderr")}
                 for s in self.spread.values()
             },
-            "strangers": self.strangers,
+            "odd_arms": self.odd_arms,
             "outliers": [asdict(each) for each in self.outliers()],
             "changes": [
                 {name: getattr(each, name) for name in ("arm", "parameter", "first", "last", "since", "slope", "z")}
@@ -184,7 +225,7 @@ class Fleet(Mapping[str, Fit]):
             "arms": {
                 arm: {
                     "own": {
-                        name: {"value": float(fit.values[k]), "stderr": _finite(float(fit.stderr[k]))}
+                        name: {"value": float(fit.values[k]), "stderr": finite_or_none(float(fit.stderr[k]))}
                         for name in self.own
                         for k in [fit.basis.names.index(name)]
                     },
@@ -197,20 +238,22 @@ class Fleet(Mapping[str, Fit]):
 
     def __repr__(self) -> str:
         lines = [f"fleet of {len(self)} arms: {len(self.shared)} shared parameters, {len(self.own)} of each arm's own"]
-        for arm, ratio in self.strangers.items():
+        for arm, ratio in self.odd_arms.items():
             lines.append(f"  {arm} does not have the links of the others (misfit {ratio:.3g} times the expected one)")
         return "\n".join([*lines, *self._outlier_lines(), *self._change_lines()])
 
     def _outlier_lines(self) -> list[str]:
         outliers = self.outliers()
+        if self.too_few:
+            return [f"  {TOO_FEW.format(count=self.compared)}"]
         if not outliers:
-            return ["  no parameter of an arm stands out (|z| > 4)"]
+            return ["  no parameter of an arm stands out"]
         rows = [("arm", "parameter", "value", "fleet", "z", "first seen")]
         rows += [
             (
                 o.arm,
                 o.parameter,
-                f"{o.value:.4g} ± {o.stderr:.2g}",
+                estimate_text(o.value, o.stderr),
                 f"{o.fleet:.4g}",
                 f"{o.z:+.1f}",
                 o.first_seen or "-",
@@ -241,24 +284,12 @@ class Fleet(Mapping[str, Fit]):
         return [f"  {line}" for line in [*lines, *([f"and {more} more"] if more > 0 else [])]]
 
 
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
-
-
-def _first_seen(estimate: ArmEstimate, i: int, spread: ParameterSpread, side: float) -> tuple[str, float | None]:
-    """Return the first log that shows, on its own, a deviation to this side."""
-    z = side * spread.z(estimate.by_log[:, i], estimate.by_log_variance[:, i])
-    shows = np.flatnonzero(np.nan_to_num(z) > _SEEN)
-    return (estimate.log_names[shows[0]], estimate.when[shows[0]]) if len(shows) else ("", None)
-
-
-def check_arms(logs: Any) -> None:
+def check_arms(logs: object) -> None:
     """Refuse what is not a mapping from names of arms to their logs."""
-    from taupi.errors import Argument, shown
 
     good = isinstance(logs, Mapping) and len(logs) > 1 and all(isinstance(name, str) and name for name in logs)
     if not good:
         raise TaupiError(
-            Argument("logs"),
-            f' is {shown(logs)}, expected a mapping from arms to their logs, {{"arm-17": [...], ...}}, at least two.',
+            '{logs} is {got!r}, expected a mapping from arms to their logs, {"arm-17": [...], ...}, at least two.',
+            got=logs,
         )

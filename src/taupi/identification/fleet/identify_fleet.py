@@ -5,34 +5,43 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.dynamics.terms import TermsLike, modulated_terms, resolve_terms
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.dynamics.terms import TermsLike, drifting_terms, modulated_terms, resolve_terms
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.build import build
-from taupi.identification.estimators.consistent import consistent_values
-from taupi.identification.fleet.arm_rows import FleetRows, Weighted, inflation, weighted, weighted_apart
-from taupi.identification.fleet.arrow import ArrowSolution, solve_arrow
-from taupi.identification.fleet.fleet_fit import ArmEstimate, ArmFits, Fleet, check_arms
-from taupi.identification.fleet.membership import strangers
-from taupi.identification.fleet.population import ParameterSpread, spread_of
-from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, log_list
+from taupi.identification.estimators.consistent import problem_of_logs
+from taupi.identification.fleet.arm_rows import (
+    ArrowSolution,
+    FleetRows,
+    WeightedArms,
+    inflation,
+    solve_arrow,
+    weighted,
+    weighted_apart,
+)
+from taupi.identification.fleet.fleet_fit import TOO_FEW, ArmEstimate, ArmFits, Fleet, check_arms
+from taupi.identification.fleet.population import LEAST_ARMS, ParameterSpread, compare_arms, odd_arms, spread_of
+from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, SingleRuns, each_run, log_list
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import Uncertainty
-from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.preparation import FitOptions, Preparation
 from taupi.identification.solve import Solution, solve
 from taupi.model.robot import Robot
-from taupi.settings import takes
+from taupi.settings import settle
 from taupi.signals.read import LogLike
-from taupi.signals.reading import Streaming
+from taupi.signals.reading import Reading, Streaming
 from taupi.threads import small_algebra
 
-OWN = ("viscous", "coulomb", "offset")
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+OWN = tuple(drifting_terms())
 TERMS = ("rotor", "viscous", "coulomb", "offset")
 # Parameters that lie farther out than this are faults: they are not pulled to the fleet.
 _FAULT = 4.0
@@ -40,7 +49,6 @@ _FAULT = 4.0
 _LEAST_SPREAD = 0.01
 
 
-@takes(reading=Streaming, preparation=Preparation)
 @small_algebra
 def identify_fleet(
     robot: Robot,
@@ -53,24 +61,40 @@ def identify_fleet(
     prior: PriorLike = None,
     workers: int | None = None,
     seed: int = 0,
-    client: Any = None,
+    client: object = None,
     resume: str | os.PathLike[str] | None = None,
     skip_bad: bool = False,
-    reading: Streaming,
-    preparation: Preparation,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+    **options: Unpack[FitOptions],
 ) -> Fleet:
     """Return what arms of one kind share, and what is separate for each of them: tau_k = Y_s x_s + Y_o x_k + noise.
-
-    `robot` describes all of them. `logs` maps the name of each arm to its logs, in the order in which they were recorded. `own`
-    are the terms that are separate for each arm, viscous and dry friction and offset by default; everything else is shared.
-    `terms` are the joint terms, as in `taupi.identify`, but without those that depend on load or bend with speed. `when` says
-    when the logs of each arm were recorded, as numbers, such as days; by default 0, 1, 2, ...
 
     Own parameters are pulled to the fleet, x_k ~ N(centre, deviation^2), inside the least squares, with centre and deviation from
     the fleet itself; faults are not. Arms whose logs contradict the links of the others are found first, and fitted alone.
     Short logs gain most: the logs of all arms determine the links of each.
 
-    `base`, `prior`, `workers`, `seed` (0), `client`, `resume` and `skip_bad` (False) are as in `taupi.identify`.
+    Args:
+        robot: The description of all arms.
+        logs: The logs of each arm by its name, in the order in which they were recorded.
+        own: The terms that are separate for each arm, by name; viscous and dry friction and offset by default. Everything else
+            is shared.
+        terms: The joint terms, as in `taupi.identify`, but without those that depend on load or bend with speed; rotor inertia,
+            viscous and dry friction and offset by default.
+        when: When the logs of each arm were recorded, as numbers, such as days; by default 0, 1, 2, ...
+        base: The base parameters for these terms; computed by default.
+        prior: Standard parameters (p,), or a robot, for what the logs leave open; those of the description by default.
+        workers: How many files are processed at once; by default the number of cores.
+        seed: For everything random; 0 by default.
+        client: A Dask client whose workers read the logs, as in `taupi.identify`; none by default.
+        resume: A folder that keeps the pieces of finished logs, with a `client`; none by default.
+        skip_bad: Whether logs that cannot be used are left out; False by default.
+        reading: How files are read, a `taupi.Streaming`.
+        preparation: How logs become rows, a `taupi.Preparation`.
+        options: The fields of `reading` and `preparation` as keywords.
+
+    Returns:
+        The fleet: shared and own parameters, their spread, outliers, and drift.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(1000)[:, None] / 100, np.array([1.0, 1.7])
@@ -84,22 +108,28 @@ def identify_fleet(
     >>> [(o.arm, o.parameter) for o in fleet.outliers()]
     [('arm-4', 'elbow.viscous')]
     """
+    settings, prepared = settle(identify_fleet, options, (Streaming, reading), (Preparation, preparation))
     check_arms(logs)
-    lists = {arm: log_list(each) for arm, each in logs.items()}
-    times = _times(lists, when)
+    files = {arm: log_list(each) for arm, each in logs.items()}
+    recorded = _times(files, when)
+    runs = {arm: [each_run([log], robot, settings) for log in each] for arm, each in files.items()}
+    lists = {arm: SingleRuns(chain.from_iterable(each)) for arm, each in runs.items()}
+    times = {arm: [t for each, t in zip(runs[arm], recorded[arm], strict=True) for _ in each] for arm in runs}
+    if prepared.relative_gains is None:  # the drives of different arms do not read alike
+        prepared = replace(prepared, relative_gains=0.0)
     _check_terms(own, terms)
-    every: list[LogLike] = [log for each in lists.values() for log in each]
+    every = SingleRuns(chain.from_iterable(lists.values()))
     inputs = FitInputs(
-        *(robot, every, terms, False, base, prior, workers, seed, reading, preparation),
+        *(robot, every, terms, False, base, prior, workers, seed, settings, prepared),
         client=client,
         resume=resume,
         skip_bad=skip_bad,
     )
-    problem = build(inputs, consistent_values)
+    problem = problem_of_logs(inputs)
     rows, names, moments = _fleet_rows(problem, lists, times, own)
     triangles, noise = weighted_apart(rows)
     freedom = [max(sum(f.independent for f in rows.factors_of(k)) - problem.base.count, 1.0) for k in range(len(names))]
-    odd = strangers(triangles, freedom)
+    odd = odd_arms(triangles, freedom)
     pooled = [k not in odd for k in range(len(names))]
     fitted = weighted(rows, pooled, noise)
     return _fleet(rows, fitted, pooled, names, moments, {names[k]: ratio for k, ratio in odd.items()})
@@ -110,10 +140,10 @@ def _check_terms(own: Sequence[str], terms: TermsLike) -> None:
     resolved = resolve_terms(terms)
     if modulated_terms(resolved):
         raise TaupiError(
-            Argument("terms"), " has friction that depends on load or bends with speed, expected terms that are linear."
+            "{terms} has friction that depends on load or bends with speed, expected terms that are linear."
         )
     if isinstance(own, str) or not len(own):
-        raise TaupiError(Argument("own"), f" is {shown(own)}, expected the names of terms, such as {OWN}.")
+        raise TaupiError("{own} is {got!r}, expected the names of terms, such as {other_own}.", got=own, other_own=OWN)
     known = [term.name for term in resolved]
     for name in own:
         if name not in known:
@@ -129,8 +159,10 @@ def _times(
     for arm, each in lists.items():
         if arm not in when or len(when[arm]) != len(each):
             raise TaupiError(
-                Argument("when"),
-                f" has {len(when[arm]) if arm in when else 'nothing'} for {arm}, expected {len(each)} numbers, one for each log.",
+                "{when} has {got} for {arm}, expected {expected} numbers, one for each log.",
+                got=len(when[arm]) if arm in when else "nothing",
+                arm=arm,
+                expected=len(each),
             )
     return {arm: tuple(float(t) for t in when[arm]) for arm in lists}
 
@@ -158,15 +190,13 @@ def _fleet_rows(
     own_places = tuple(k for k, kind in enumerate(kinds) if kind in own)
     shared = tuple(k for k in range(len(kinds)) if k not in own_places)
     if not own_places or not shared:
-        raise TaupiError(
-            Argument("own"), f" is {shown(tuple(own))}, expected some of the parameters, not all or none of them."
-        )
+        raise TaupiError("{own} is {got!r}, expected some of the parameters, not all or none of them.", got=tuple(own))
     return FleetRows(problem, arms, own_places, shared), names, moments
 
 
 def _fleet(
     rows: FleetRows,
-    fitted: Weighted,
+    fitted: WeightedArms,
     pooled: Sequence[bool],
     names: Sequence[str],
     moments: Sequence[tuple[float, ...]],
@@ -211,6 +241,8 @@ def _fleet(
     }
     notes = [f"errors are wider by {np.sqrt(wider).max():.2g} at most than white noise makes them: noise is correlated"]
     notes += [f"{name} does not share the links of the others and is fitted alone" for name in odd]
+    if sum(pooled) < LEAST_ARMS:
+        notes.append(TOO_FEW.format(count=sum(pooled)))
     fits = ArmFits(names, fit_of)
     return Fleet(fits, shared, spread, odd, estimates, (*notes, *problem.notes), dict(fits[names[0]].record))
 
@@ -218,16 +250,12 @@ def _fleet(
 def _pulls(
     spread: Mapping[str, ParameterSpread], own: np.ndarray, variances: np.ndarray, pooled: Sequence[bool]
 ) -> np.ndarray:
-    """Return how strongly own parameters (k, o) are pulled to the fleet, 1 / deviation; faults and strangers are not."""
-    result = np.zeros(own.shape)
-    for i, each in enumerate(spread.values()):
-        deviation = max(each.largest, _LEAST_SPREAD * abs(each.centre), 1e-12)
-        if np.isfinite(deviation):
-            z = np.array(
-                [float(each.z(*pair)) for pair in zip(own[:, i], np.minimum(variances[:, i], 1e300), strict=True)]
-            )
-            result[:, i] = np.where(np.array(pooled) & ~(np.abs(z) > _FAULT), 1 / deviation, 0.0)
-    return result
+    """Return how strongly own parameters (k, o) are pulled to the fleet, 1 / deviation; faults and odd arms are not."""
+    used = np.array(pooled)
+    sound = np.zeros(own.shape, dtype=bool)
+    sound[used] = np.abs(compare_arms(own[used], variances[used], list(spread.values())).z) <= _FAULT
+    deviation = np.array([max(each.largest, _LEAST_SPREAD * abs(each.centre), 1e-12) for each in spread.values()])
+    return np.where(sound, 1 / deviation, 0.0)
 
 
 def _arm_fit(
@@ -237,7 +265,7 @@ def _arm_fit(
     at: int,
     wider: tuple[np.ndarray, np.ndarray],
     doubts: np.ndarray,
-    fitted: Weighted,
+    fitted: WeightedArms,
 ) -> Fit:
     """Return the fit of an arm, with the covariance of own and shared parameters together.
 
@@ -276,7 +304,7 @@ def _arm_fit(
 
 
 def _by_log(
-    rows: FleetRows, k: int, fitted: Weighted, shared: np.ndarray, wider: np.ndarray
+    rows: FleetRows, k: int, fitted: WeightedArms, shared: np.ndarray, wider: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return own parameters (logs, o) from each log of an arm alone, with these `shared` ones (s,), and their variances."""
     values, variances = [], []

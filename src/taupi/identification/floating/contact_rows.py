@@ -1,17 +1,15 @@
-"""Rows of a floating robot and how contact forces in them are treated: measured, only the base's rows, or projected."""
+"""Contact forces in the rows of a floating robot: measured, avoided, or projected out, like the offsets of force sensors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from taupi.dynamics.contacts import contact_jacobian
-from taupi.dynamics.loops import loop_jacobian
-from taupi.errors import Argument, TaupiError, unknown
+from taupi.dynamics.loops import loop_jacobian, loop_rows
 from taupi.model.robot import Robot
-from taupi.signals.log import Log
 
 MEASURED, BASE_ROWS, PROJECTED = "measured", "base", "projected"
 WAYS = (MEASURED, BASE_ROWS, PROJECTED)
@@ -28,72 +26,19 @@ class ContactPlan:
     way: str
     feet: str
     frames: tuple[str, ...]
-    loops: str = ""
+    loops_note: str = ""
 
     @property
     def note(self) -> str:
         """What is done, in words."""
         if not self.frames:
-            return self.loops or "no contact: nothing but the motors acts on the robot"
-        where = ", ".join(self.frames) + (f"; {self.loops}" if self.loops else "")
+            return self.loops_note or "no contact: nothing but the motors acts on the robot"
+        where = "; ".join(part for part in (", ".join(self.frames), self.loops_note) if part)
         if self.way == PROJECTED:
             rows = "forces" if self.feet == "point" else "forces and moments"
             return f"unknown contact {rows} at {where} are projected out of the equations"
         rows = "; only the six rows of the base are used" if self.way == BASE_ROWS else ""
         return f"measured wrenches at {where} are part of the equations{rows}"
-
-
-def contact_plan(robot: Robot, log: Log, way: str | None, feet: str) -> ContactPlan:
-    """Return how the contacts of a log are treated; by default as the log allows.
-
-    With wrenches at all frames in contact they are measured, and without torques of the joints only the base's rows are used.
-    With flags alone, forces are projected out.
-    """
-    if way is not None and way not in WAYS:
-        raise unknown(Argument("contact"), way, WAYS)
-    if feet not in FEET:
-        raise unknown(Argument("feet"), feet, FEET)
-    for kind, frames in (("wrench", log.wrench), ("contact", log.contact)):
-        for name in frames:
-            if name not in robot.frame_names:
-                raise unknown(f"frame of {kind}", name, robot.frame_names, robot.name)
-    unmeasured = [name for name, flags in log.contact.items() if flags.any() and name not in log.wrench]
-    if not robot.floating:
-        return _bolted_plan(robot, log, way, feet)
-    chosen = way or (PROJECTED if unmeasured else BASE_ROWS if log.tau is None else MEASURED)
-    if chosen == PROJECTED:
-        if not log.contact and log.wrench:
-            raise TaupiError(
-                "Projecting contact forces needs to know when frames touch the ground, and the log has no contact flags.",
-                remedy=("Add them as contact={frame: flags}, or use ", Argument("contact", MEASURED), "."),
-            )
-        return ContactPlan(chosen, feet, tuple(log.contact), _loops_note(robot))
-    if unmeasured:
-        raise TaupiError(
-            f"The log has no wrench of {', '.join(unmeasured)}, which touch the ground.",
-            remedy=("Use ", Argument("contact", PROJECTED), "."),
-        )
-    return ContactPlan(chosen, feet, tuple(log.wrench), _loops_note(robot))
-
-
-def _bolted_plan(robot: Robot, log: Log, way: str | None, feet: str) -> ContactPlan:
-    """Return the plan of a robot on the ground with closed loops, whose forces are projected out."""
-    if way is not None or log.contact or log.wrench:
-        raise TaupiError(
-            f"{robot.name} is bolted to the ground: contacts and wrenches are for robots whose base moves.",
-            remedy=(
-                "Leave ",
-                Argument("contact"),
-                " out, and contacts and wrenches of the log: log.with_(contact={}, wrench={}).",
-            ),
-        )
-    return ContactPlan(PROJECTED, feet, (), _loops_note(robot))
-
-
-def _loops_note(robot: Robot) -> str:
-    if not robot.loops:
-        return ""
-    return f"unknown forces of {len(robot.loops)} closed loops are projected out of the equations"
 
 
 def wrench_forces(robot: Robot, q: np.ndarray, wrenches: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -121,9 +66,9 @@ def projected(
     """
     result = np.array(rows)
     for at, frames in contact_sets(contacts, len(q)):
-        if not frames and not robot.loops:
-            continue
         jacobian = _constraints(robot, frames, plan.feet, q[at])
+        if not jacobian.shape[1]:
+            continue
         pulled = np.swapaxes(jacobian, -1, -2) / scales[:, None]
         u, s, _ = np.linalg.svd(pulled, full_matrices=False)
         u = u * (s > _DEPENDENT * s[:, :1])[:, None, :]
@@ -138,9 +83,11 @@ def _constraints(robot: Robot, frames: tuple[str, ...], feet: str, q: np.ndarray
 
     That of loops is in world axes for any orientation of the base: a common rotation changes rows, not what they span.
     """
-    parts = [contact_jacobian(robot, frames, feet, base="imu")(q)] if frames else []
-    if robot.loops:
-        home = np.broadcast_to(_HOME, (len(q), 7)) if robot.floating else np.zeros((len(q), 0))
+    parts = [np.zeros((len(q), 0, robot.n))]
+    if frames:
+        parts.append(contact_jacobian(robot, frames, feet, base="imu")(q))
+    if loop_rows(robot):
+        home = np.broadcast_to(_HOME[: robot.nq - q.shape[1]], (len(q), robot.nq - q.shape[1]))
         parts.append(loop_jacobian(robot)(np.concatenate([home, q], axis=1)))
     return np.concatenate(parts, axis=1)
 
@@ -157,3 +104,57 @@ def contact_sets(contacts: Mapping[str, np.ndarray], samples: int) -> list[tuple
         (np.flatnonzero(which == k), tuple(n for n, on in zip(names, row, strict=True) if on))
         for k, row in enumerate(combinations)
     ]
+
+
+# The name of the term that requests it.
+WRENCH_OFFSET = "wrench_offset"
+# Combinations of offsets whose columns are shorter than this share of the longest do not show.
+_HIDDEN = 1e-9
+
+
+def offset_columns(robot: Robot, q: np.ndarray, wrenches: Mapping[str, np.ndarray]) -> np.ndarray:
+    """Return J^T (N, n, k) of the frames with force sensors, at joint positions q: six columns each, or three of forces."""
+    parts = []
+    for name, value in wrenches.items():
+        feet = "point" if value.shape[1] == 3 else "flat"
+        parts.append(np.swapaxes(contact_jacobian(robot, (name,), feet, base="imu")(q), -1, -2))
+    return np.concatenate(parts, axis=2) if parts else np.zeros((len(q), robot.n, 0))
+
+
+def without_offsets(rows: np.ndarray, columns: np.ndarray, use: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Return rows (m, n, k) without the effect of constant offsets of force sensors, which drift: one for each log.
+
+    A sensor that reads f + o has the rows Y pi + J^T o = tau + J^T f_read. The columns J^T (m, n, o) are projected out of all
+    rows of a log at once, so that what is left holds for every offset (Frisch & Waugh 1933; Lovell 1963). Only rows in `use`
+    (m, n) count; `scales` (n,) are the sizes of the rows.
+    """
+    if not columns.shape[2]:
+        return rows
+    size = np.broadcast_to(scales, use.shape)[use][:, None]
+    u, s, _ = np.linalg.svd(columns[use] / size, full_matrices=False)
+    u = u[:, s > _HIDDEN * s.max(initial=0.0)]
+    white = rows[use] / size
+    result = np.array(rows)
+    result[use] = (white - u @ (u.T @ white)) * size
+    return result
+
+
+def estimated_offsets(
+    rows: np.ndarray, columns: np.ndarray, use: np.ndarray, scales: np.ndarray, frames: Sequence[tuple[str, int]]
+) -> list[str]:
+    """Return notes on the offsets: those of least squares beside the parameters. `frames` are names and numbers of columns.
+
+    `rows` (m, n, b + 1) have the torque last.
+    """
+    size = np.broadcast_to(scales, use.shape)[use][:, None]
+    both = np.concatenate([rows[use][:, :-1], columns[use]], axis=1) / size
+    norms = np.linalg.norm(both, axis=0)
+    norms[norms == 0] = 1.0
+    solution = np.linalg.lstsq(both / norms, rows[use][:, -1] / size[:, 0], rcond=1e-9)[0] / norms
+    offsets, notes, at = solution[rows.shape[2] - 1 :], [], 0
+    for name, width in frames:
+        values = ", ".join(f"{v:.3g}" for v in offsets[at : at + width])
+        kind = "moment and force" if width == 6 else "force"
+        notes.append(f"{name}: the sensor's offset, {kind}, is about {values}; it is taken out of the equations")
+        at += width
+    return notes

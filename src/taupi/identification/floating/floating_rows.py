@@ -16,22 +16,21 @@ from taupi.identification.floating.contact_rows import (
     BASE_ROWS,
     PROJECTED,
     ContactPlan,
-    contact_plan,
+    estimated_offsets,
+    offset_columns,
     projected,
+    without_offsets,
     wrench_forces,
 )
-from taupi.identification.floating.sensor_offsets import estimated_offsets, offset_columns, without_offsets
+from taupi.identification.floating.roots import root_of
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import filter_plan
 from taupi.identification.rows.row_maker import Filter
 from taupi.model.robot import Robot
-from taupi.model.robot_parts import BALL
-from taupi.program.program import Program
 from taupi.regressors.closed_loops import ClosedLoops
-from taupi.signals.filtering.filters import butterworth, choose_cutoff, noise_bandwidth_hz
+from taupi.signals.filtering.filters import choose_cutoff, noise_bandwidth_hz
+from taupi.signals.floating_logs import phases, rate_within
 from taupi.signals.log import Log
-from taupi.signals.mapping.columns import recorded_joints
-from taupi.signals.mapping.floating_columns import phases, rate_within
 
 _CHUNK = 2048
 # Positions are smoothed up to this many times the cutoff of the rows before they are differentiated.
@@ -75,68 +74,39 @@ class FloatingRows:
     cutoff_hz: float | None = None
 
 
-def check_floating_log(robot: Robot, log: Log) -> None:
-    """Refuse a log that does not fit a floating robot, or one with loops: other joints, or no signals of its base."""
-    names = recorded_joints(robot)
-    if any(j.kind == BALL for j in robot.joints):
-        raise TaupiError(f"{robot.name} has ball joints, which logs have no signals for: lock them.")
-    some = bool(robot.loops) and not robot.floating and 0 < len(log.names) < len(names)
-    if log.names != names and not (some and set(log.names) <= set(names)):
-        if set(log.names) == set(names):
-            remedy = "Put them in that order: log.select(...)."
-        else:
-            remedy = "Give the joints their names: tp.Log(..., names=...)."
-        raise TaupiError(
-            f"The log's joints are {', '.join(log.names)}, those of {robot.name} {', '.join(names)}.", remedy=remedy
-        )
-    if robot.floating and log.base is None:
-        raise TaupiError(
-            f"The base of {robot.name} moves freely, but the log has no signals of it.",
-            remedy=("Give tp.Log(..., base=tp.floating.BaseMotion(w, a)), or use robot.fixed_base().",),
-        )
-
-
 def floating_motion(robot: Robot, log: Log, smooth_hz: float | None = None) -> FloatingMotion:
     """Return the motion of a log; derivatives that it does not have are central differences within a phase of contact.
 
     For a robot on the ground with loops, positions are smoothed up to `smooth_hz` before differentiation, and a log of its
     motors alone is completed by closing the loops.
     """
-    check_floating_log(robot, log)
+    root = root_of(robot)
+    root.check(log)
     steps = np.diff(log.time)
     if len(log) < 3 or not np.allclose(steps, steps.mean(), rtol=0.05):
-        raise TaupiError(Argument("time"), " of the log is not evenly spaced: resample it first.")
+        raise TaupiError("{time} of the log is not evenly spaced: resample it first.")
     rate = rate_within(log.time, log.contact)
-    q = log.q
-    if smooth_hz is not None and log.qdd is None and not robot.floating:
-        q = butterworth(q, log.rate_hz, min(smooth_hz, 0.4 * log.rate_hz))
+    q = root.positions(log, smooth_hz)
     qd = rate(q) if log.qd is None else log.qd
     joints: tuple[np.ndarray, ...] = (q, qd, rate(qd) if log.qdd is None else log.qdd)
-    base: tuple[np.ndarray, ...] = ()
-    if log.base is not None and robot.floating:
-        base = (log.base.w, rate(log.base.w) if log.base.wd is None else log.base.wd, log.base.a)
+    base = root.motion(log, rate)
     tau = np.zeros((len(log), robot.n))
     if log.tau is not None:
         tau[:, [robot.joint_names.index(name) for name in log.names]] = log.tau
     signals = (("base", np.concatenate(base or (q[:, :0],), axis=1)), ("q", log.q), ("tau", tau))
     for name, value in signals:
         if not np.isfinite(value).all():
-            raise TaupiError(f"{name} of the log is not finite. Leave such samples out: log.drop_gaps().")
+            raise TaupiError("{name} of the log is not finite. Leave such samples out: log.drop_gaps().", name=name)
     if log.n < len(robot.actuated):
         joints = ClosedLoops(robot, log.names).motion(*joints)
     return FloatingMotion((*base, *joints), tau)
-
-
-def regressor_of(base: BaseParameters) -> Program:
-    """Return the program of the base regressor: the IMU form of a floating robot."""
-    return base.regressor(base="imu") if base.robot.floating else base.regressor()
 
 
 def row_scales(base: BaseParameters, motion: FloatingMotion, prior: np.ndarray) -> np.ndarray:
     """Return the size (n,) of each row's torque with prior parameters, by which rows are made comparable."""
     step = max(1, len(motion.q) // 1000)
     inputs = [x[::step] for x in motion.inputs]
-    torque = regressor_of(base)(*inputs) @ base.project(prior)
+    torque = root_of(base.robot).regressor(base)(*inputs) @ base.project(prior)
     size = np.sqrt(np.mean(torque**2, axis=0))
     return np.maximum(size, 1e-3 * max(float(size.max()), 1e-9))
 
@@ -158,13 +128,14 @@ def floating_rows(
     A log with recorded accelerations of joints and base is not filtered unless a cutoff is given.
     """
     robot = base.robot
-    check_floating_log(robot, log)
-    plan = contact_plan(robot, log, settings.contact, settings.feet)
+    plan = root_of(robot).contact_plan(log, settings.contact, settings.feet)
     row_filter, notes = _row_filter(log, preparation)
     smooth_hz = None if row_filter is None else _SMOOTHER * row_filter.cutoff_hz
     motion = floating_motion(robot, log, smooth_hz)
     if plan.way != BASE_ROWS and log.tau is None:
-        raise TaupiError("tau is missing in the log.", remedy=("Give it, or use ", Argument("contact", BASE_ROWS), "."))
+        raise TaupiError(
+            "tau is missing in the log.", remedy="Give it, or use {contact}.", contact=Argument("contact", BASE_ROWS)
+        )
     tau = motion.tau
     if plan.way != PROJECTED:
         tau = tau + wrench_forces(robot, motion.q, log.wrench)
@@ -172,7 +143,7 @@ def floating_rows(
     offsets = offset_columns(robot, motion.q, sensors)
     both = np.concatenate([_regressor(base, motion), tau[:, :, None], offsets], axis=2)
     scales = row_scales(base, motion, prior)
-    if plan.way == PROJECTED or robot.loops:
+    if plan.way == PROJECTED or plan.loops_note:
         contacts = log.contact if plan.way == PROJECTED else {}
         both = projected(robot, plan, motion.q, contacts, both, scales)
     cuts = phases(log.contact, len(log)) if plan.way == PROJECTED else [slice(0, len(log))]
@@ -203,7 +174,7 @@ def floating_rows(
 
 
 def _regressor(base: BaseParameters, motion: FloatingMotion) -> np.ndarray:
-    program = regressor_of(base)
+    program = root_of(base.robot).regressor(base)
     count = len(motion.q)
     parts = [program(*(x[k : k + _CHUNK] for x in motion.inputs)) for k in range(0, count, _CHUNK)]
     return np.concatenate(parts)
@@ -217,7 +188,9 @@ def _row_filter(log: Log, preparation: Preparation) -> tuple[Filter | None, tupl
     hz = preparation.cutoff_hz or choose_cutoff(log.q, log.rate_hz).hz
     if not 0 < hz < log.rate_hz / 2:
         raise TaupiError(
-            Argument("cutoff_hz"), f" is {hz:g}, expected between 0 and half of the rate, {log.rate_hz / 2:g}."
+            "{cutoff_hz} is {got:g}, expected between 0 and half of the rate, {rate_hz:g}.",
+            got=hz,
+            rate_hz=log.rate_hz / 2,
         )
     _, first, row_filter = filter_plan(preparation, log.rate_hz, hz)
     record_filter = Filter(log.rate_hz, hz, preparation.order, first * row_filter.step)
@@ -238,12 +211,9 @@ def _filtered(rows: np.ndarray, cuts: list[slice], row_filter: Filter | None) ->
         places.append(cut.start + inner)
     if not kept:
         raise TaupiError(
-            f"No phase of contact is longer than twice the filter's reach of {row_filter.edge} samples.",
-            remedy=(
-                "Give a higher ",
-                Argument("cutoff_hz"),
-                ", or accelerations in the log, which then is not filtered.",
-            ),
+            "No phase of contact is longer than twice the filter's reach of {edge} samples.",
+            remedy="Give a higher {cutoff_hz}, or accelerations in the log, which then is not filtered.",
+            edge=row_filter.edge,
         )
     return np.concatenate(kept), np.concatenate(places)
 
@@ -253,11 +223,6 @@ def floating_prediction(base: BaseParameters, values: np.ndarray, log: Log) -> n
 
     The first six are those of the base, which has no motors: what is left there is not explained.
     """
-    if base.robot.loops:
-        raise TaupiError(
-            f"{base.robot.name} has closed loops, so that torques of single joints cannot be predicted.",
-            remedy="Use fit.validate(log), or tp.loops.ClosedLoops(robot, motors).motor_regressor.",
-        )
     motion = floating_motion(base.robot, log)
     if any(flags.any() for name, flags in log.contact.items() if name not in log.wrench):
         raise TaupiError(

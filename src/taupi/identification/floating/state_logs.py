@@ -9,6 +9,7 @@ import numpy as np
 from taupi.dynamics.base_conventions import from_base
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError
+from taupi.model.requirements import require_floating
 from taupi.model.robot import Robot
 from taupi.signals.floating_logs import base_from_states
 from taupi.signals.log import Log
@@ -27,12 +28,19 @@ def log_from_states(
     convention: str = "taupi",
     joints: tuple[str, ...] | None = None,
 ) -> Log:
-    """Return a log of a floating `robot` from full states: q (N, nq), qd and qdd (N, n), each with its base first.
+    """Return a log of a floating robot from full states, each with its base first.
 
-    `time` (N,) is in s, `tau` (N, joints) the torques of the joints alone, by default none. `contact` and `wrench` are those of a
-    `Log`, by frame; by default there are none. `convention` is how the base is written: "taupi" (the default), "pinocchio",
-    "mujoco" or "idyntree", as in `from_base`. `joints` are the names of the joints in the order of the arrays, by default those
-    of the robot.
+    Args:
+        robot: The floating robot.
+        time: (N,), s.
+        q: Positions (N, nq).
+        qd: Velocities (N, n).
+        qdd: Accelerations (N, n).
+        tau: Torques of the joints alone (N, joints), N m or N; none by default.
+        contact: Whether each frame is in contact, as in `Log`, by the frame's name; none by default.
+        wrench: The wrench on each frame, as in `Log`, by the frame's name; none by default.
+        convention: How the base is written: "taupi" (the default), "pinocchio", "mujoco" or "idyntree", as in `from_base`.
+        joints: The names of the joints in the order of the arrays; by default those of the robot.
 
     >>> import numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r", floating=True)
@@ -41,22 +49,28 @@ def log_from_states(
     >>> log.base.a[0].tolist()
     [0.0, 9.81, 0.0]
     """
-    if not robot.floating:
-        raise TaupiError(f"{robot.name} is bolted to the ground.", remedy="Use robot.floating_base().")
+    require_floating(robot)
     names = recorded_joints(robot)
     own = names if joints is None else tuple(joints)
     if sorted(own) != sorted(names):
-        message = f" is {', '.join(own)}, expected the joints of {robot.name} in some order: {', '.join(names)}."
-        raise TaupiError(Argument("joints"), message)
+        raise TaupiError(
+            "{joints} is {got:,}, expected the joints of {robot} in some order: {names:,}.",
+            got=own,
+            robot=robot.name,
+            names=names,
+        )
     order = [own.index(name) for name in names]
     arrays = []
     for name, value, base in (("q", q, 7), ("qd", qd, 6), ("qdd", qdd, 6)):
         array = np.asarray(value, dtype=float)
         if array.ndim != 2 or array.shape[1] != base + len(names):
-            message = (
-                f" has shape {array.shape}, expected (N, {base + len(names)}): {base} of the base, then the joints."
+            raise TaupiError(
+                "{argument} has shape {got}, expected (N, {columns}): {base} of the base, then the joints.",
+                argument=Argument(name),
+                got=array.shape,
+                columns=base + len(names),
+                base=base,
             )
-            raise TaupiError(Argument(name), message)
         arrays.append(np.concatenate([array[:, :base], array[:, base:][:, order]], axis=1))
     position, velocity, acceleration, _ = from_base(robot, convention)(*arrays, np.zeros(robot.n))
     return Log(

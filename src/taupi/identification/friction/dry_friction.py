@@ -6,15 +6,76 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import exp
 
 import numpy as np
 
-from taupi.dynamics.terms import Curve, is_transmitted, modulated_terms
+from taupi.dynamics.terms import Curve, modulated_terms
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.equations import Equations
-from taupi.identification.friction.compiled_memory import friction_with_memory
 from taupi.identification.friction.fitted_terms import dry_friction_parts, without_shapes
+from taupi.identification.row_layout import RowLayout
+from taupi.program.array_loops import Floats, compiled
 from taupi.program.program import Program
+
+
+def _advance(z: Floats, d: Floats, k: int, start: float, stop: float) -> None:
+    """Set z to s + (z - s) exp(-|stop - start| / d) for each of `k` distances d, s = sgn(stop - start)."""
+    gap = stop - start
+    if gap != 0.0:
+        s = 1.0 if gap > 0.0 else -1.0
+        travel = abs(gap)
+        for i in range(k):
+            left = exp(-(travel / d[i]))
+            z[i] = s + (z[i] - s) * left
+
+
+def _dahl(
+    x: Floats,
+    v: Floats,
+    n: int,
+    stride: int,
+    seconds: float,
+    d: Floats,
+    k: int,
+    past: Floats,
+    z: Floats,
+    out: Floats,
+) -> None:
+    """Write z (n, k) along `n` samples of x and v; between velocities of opposite signs, via the vertex of their parabola."""
+    place = past[0]
+    before = past[1]
+    for i in range(n):
+        to = x[i * stride]
+        after = v[i * stride]
+        if before * after < 0.0:
+            u = 1.0 if before > 0.0 else -1.0
+            top = u * to + after * after * seconds / (2.0 * abs(after - before))
+            vertex = u * (top if top > u * place else u * place)
+            _advance(z, d, k, place, vertex)
+            place = vertex
+        _advance(z, d, k, place, to)
+        row = out[i * k :]
+        for j in range(k):
+            row[j] = z[j]
+        place = to
+        before = after
+
+
+def friction_with_memory(
+    x: np.ndarray, v: np.ndarray, seconds: float, distances: np.ndarray, past: tuple[float, float, np.ndarray]
+) -> np.ndarray:
+    """Return z (N, K) along x (N,) with velocity v (N,), for distances (K,); `past` are x, v and z (K,) before.
+
+    See `dahl_friction`.
+    """
+    x, v = (np.asarray(a, dtype=float) for a in (x, v))
+    if x.strides != v.strides or x.strides[0] % x.itemsize:
+        x, v = np.ascontiguousarray(x), np.ascontiguousarray(v)
+    d, before = np.ascontiguousarray(distances, dtype=float), np.array([past[0], past[1]], dtype=float)
+    z, out = np.array(past[2], dtype=float), np.empty((len(x), len(d)))
+    samples = (x.ctypes.data, v.ctypes.data, len(x), x.strides[0] // x.itemsize, float(seconds))
+    compiled(_dahl)(*samples, d.ctypes.data, len(d), before.ctypes.data, z.ctypes.data, out.ctypes.data)
+    return out
 
 
 @dataclass(frozen=True)
@@ -118,13 +179,13 @@ def friction_plan(base: BaseParameters, values: np.ndarray | None = None) -> Fri
     left out. Without any, so are the columns of friction that depends on load or bends with speed.
     """
     linear = base.linear
-    equations, names = Equations.of(linear), linear.names
-    parts = [part for part in dry_friction_parts(linear.terms, equations) if part.parameter in names]
+    layout, names = RowLayout.of(linear), linear.names
+    parts = [part for part in dry_friction_parts(linear.terms, layout) if part.parameter in names]
     return FrictionPlan(
         _regressor(dataclasses.replace(linear, terms=without_shapes(linear.terms))),
         tuple(part.owner for part in parts),
         tuple(names.index(part.parameter) for part in parts),
-        np.array([part.direction for part in parts]).reshape(len(parts), equations.count),
+        np.array([part.direction for part in parts]).reshape(len(parts), layout.count),
         np.array([float(part.term.velocity) for part in parts]),  # type: ignore[arg-type]
         np.array([float(part.term.distance) for part in parts]),  # type: ignore[arg-type]
         _modulation(base, [part.owner for part in parts], values),
@@ -147,7 +208,7 @@ def _modulation(base: BaseParameters, owners: list[str], values: np.ndarray | No
 
 def transmitted(base: BaseParameters) -> np.ndarray:
     """Return which base parameters make up the torque that gears transmit (b,): all but those of friction and offsets."""
-    term_names = {t.name.rpartition(".")[2] for t in base.terms if not is_transmitted(t)}
+    term_names = {t.name.rpartition(".")[2] for t in base.terms if not t.transmitted}
     return np.array([e.kind.removesuffix("R") not in term_names for e in base.parameters.layout.entries])
 
 
@@ -169,7 +230,7 @@ def friction_notes(base: BaseParameters, least_speeds: Sequence[float]) -> list[
         notes.append(
             f"dry friction builds up over d after a reversal and is held at standstill, d in rad or m: {', '.join(dahl)}"
         )
-    pairs = [f"{n} {v:.3g}" for n, v in zip(Equations.of(base).names, least_speeds, strict=True) if v]
+    pairs = [f"{n} {v:.3g}" for n, v in zip(RowLayout.of(base).names, least_speeds, strict=True) if v]
     if pairs:
         notes.append(f"rows slower than this are left out (rad/s, m/s): {', '.join(pairs)}")
     return notes

@@ -13,20 +13,18 @@ from taupi.dynamics.terms import (
     Along,
     Coulomb,
     Curve,
-    Modulated,
-    Offset,
-    Spring,
+    Foreign,
     Term,
     TermsLike,
     linear_terms,
     modulated_terms,
     resolve_terms,
 )
-from taupi.dynamics.terms.elastic import Damping, LinkSide
-from taupi.dynamics.terms.per_joint import value_at
-from taupi.errors import Argument, TaupiError
+from taupi.dynamics.terms.elastic import LinkSide
+from taupi.dynamics.terms.term import value_at
+from taupi.errors import TaupiError
 from taupi.identifiability.base_parameters import BaseParameters, base_parameters
-from taupi.identification.equations import Equations
+from taupi.identification.row_layout import RowLayout
 from taupi.model.robot import Robot
 from taupi.model.scalars import Scalar
 from taupi.signals.mapping.columns import Columns, ColumnsLike
@@ -88,8 +86,7 @@ def _without_multiples(directions: Sequence[Direction]) -> list[Direction]:
 
 def with_coupled_terms(terms: Sequence[Term], directions: Sequence[Direction]) -> tuple[Term, ...]:
     """Return the terms, with friction and inertia along each direction; an offset there is already an offset of the joints."""
-    joints_only = (Offset, Spring, Along, LinkSide, Damping, Modulated)
-    along = [Along(name, t, c) for name, c in directions for t in terms if not isinstance(t, joints_only)]
+    along = [Along(name, t, c) for name, c in directions for t in terms if t.on_drives]
     return (*linear_terms(terms), *along, *modulated_terms(terms))
 
 
@@ -118,42 +115,42 @@ def _with_coulomb(term: Term, coulomb: Coulomb) -> Term:
     return dataclasses.replace(term, of=coulomb) if isinstance(term, Along | LinkSide) else coulomb
 
 
-def dry_friction_parts(terms: Sequence[Term], equations: Equations) -> list[DryPart]:
+def dry_friction_parts(terms: Sequence[Term], layout: RowLayout) -> list[DryPart]:
     """Return all dry friction, owner by owner: of joints (their motors), of links behind springs, of coupled drives."""
     parts: list[DryPart] = []
-    joints, unit = equations.robot.joint_names, np.eye(equations.robot.n)
+    joints, unit = layout.robot.joint_names, np.eye(layout.robot.n)
     for term in terms:
         coulomb = coulomb_of(term)
         if coulomb is None:
             continue
         if isinstance(term, Along):
-            direction = equations.on_motors(np.array([float(c) for c in term.direction]))
+            direction = layout.on_motors(np.array([float(c) for c in term.direction]))
             parts.append(DryPart(term.owner, f"{term.owner}.{coulomb.name}", direction, coulomb.at(0)))
             continue
-        directions = equations.on_links(unit) if isinstance(term, LinkSide) else equations.on_motors(unit)
+        directions = layout.on_links(unit) if isinstance(term, LinkSide) else layout.on_motors(unit)
         owners = [f"{j}.link" for j in joints] if isinstance(term, LinkSide) else list(joints)
         for i, (owner, joint, direction) in enumerate(zip(owners, joints, directions, strict=True)):
             parts.append(DryPart(owner, f"{joint}.{term.name}", direction, coulomb.at(i)))
     return parts
 
 
-def with_friction_shapes(terms: Sequence[Term], equations: Equations, shapes: Mapping[str, Shape]) -> tuple[Term, ...]:
+def with_friction_shapes(terms: Sequence[Term], layout: RowLayout, shapes: Mapping[str, Shape]) -> tuple[Term, ...]:
     """Return the terms with the shapes of their dry friction, by owner; a term that states its own shape keeps it."""
 
     def shape(term: Term) -> Term:
         coulomb = coulomb_of(term)
         if coulomb is None or _states_shape(coulomb):
             return term
-        own = [shapes[part.owner] for part in dry_friction_parts((term,), equations)]
+        own = [shapes[part.owner] for part in dry_friction_parts((term,), layout)]
         return _with_coulomb(term, Coulomb(*own[0]) if isinstance(term, Along) else Coulomb(*zip(*own, strict=True)))
 
     return tuple(shape(term) for term in terms)
 
 
-def unshaped_friction(terms: Sequence[Term], equations: Equations) -> dict[str, np.ndarray]:
+def unshaped_friction(terms: Sequence[Term], layout: RowLayout) -> dict[str, np.ndarray]:
     """Return the directions (rows,), by owner, of the dry friction that states no shape of its own."""
     unshaped = [t for t in terms if (coulomb := coulomb_of(t)) is not None and not _states_shape(coulomb)]
-    return {part.owner: part.direction for part in dry_friction_parts(unshaped, equations)}
+    return {part.owner: part.direction for part in dry_friction_parts(unshaped, layout)}
 
 
 def _states_shape(term: Coulomb) -> bool:
@@ -165,7 +162,7 @@ def friction_widths(slow: float | Sequence[float], n: int) -> np.ndarray:
     speeds = np.asarray(slow, dtype=float)
     if speeds.shape not in ((), (n,)) or not np.isfinite(speeds).all() or (speeds < 0).any():
         raise TaupiError(
-            Argument("slow"), f" is {slow!r}, expected a speed of at least 0, or one for each of {n} joints."
+            "{slow} is {got!r}, expected a speed of at least 0, or one for each of {n} joints.", got=slow, n=n
         )
     return np.broadcast_to(speeds, (n,))
 
@@ -203,7 +200,7 @@ def base_with_terms(
     matches = isinstance(base, BaseParameters) and base.robot == robot and base.elastic == elastic
     if not matches or without_shapes(base.terms) != unshaped:
         call = "taupi.base_parameters(robot, terms=terms" + (", elastic=True)" if elastic else ")")
-        raise TaupiError(Argument("base"), f" is for another robot or other terms, expected {call}.")
+        raise TaupiError("{base} is for another robot or other terms, expected {call}.", call=call)
     return dataclasses.replace(_link_by_link(base) if elastic else base, terms=tuple(terms))
 
 
@@ -226,6 +223,8 @@ def term_to_dict(term: Term) -> TermData:
         return {"name": "along", "owner": term.owner, "of": term_to_dict(term.of), "direction": direction}
     if isinstance(term, LinkSide):
         return {"name": "link", "of": term_to_dict(term.of)}
-    settings: dict[str, Any]
-    settings = dataclasses.asdict(term) if dataclasses.is_dataclass(term) and not isinstance(term, type) else {}
+    own: object = term.term if isinstance(term, Foreign) else term
+    settings: dict[str, object] = {}
+    if dataclasses.is_dataclass(own) and not isinstance(own, type):
+        settings = dataclasses.asdict(own)
     return {"name": term.name, **settings} if settings else term.name

@@ -5,44 +5,44 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taupi.checks import positive
 from taupi.dynamics.terms import TermsLike
-from taupi.errors import Argument, NotIdentifiedError, TaupiError, shown
-from taupi.identification.build import build
+from taupi.errors import Argument, NotIdentifiedError, TaupiError
+from taupi.identification.build import chosen_logs
+from taupi.identification.folds.relative_gains import relative_gains
 from taupi.identification.gains.gain_estimate import GainEstimate
 from taupi.identification.gains.projection import (
     CurrentRows,
+    LikeliestGains,
     Model,
-    Solution,
     gains_as_columns,
     merged,
     most_likely_gains,
 )
 from taupi.identification.inputs import FitInputs, LogsLike, log_list
-from taupi.identification.payloads.difference import STRETCHES, difference
-from taupi.identification.payloads.fit_errors import drift_sizes
-from taupi.identification.payloads.identify_body import body_size, carrying_frame, payload_columns
-from taupi.identification.payloads.later_log import later_recordings, rows_of_logs
-from taupi.identification.payloads.real_body import body_scale
+from taupi.identification.payloads.difference import STRETCHES, difference, drift_sizes, later_recordings, rows_of_logs
+from taupi.identification.payloads.identify_body import body_scale, body_size, carrying_frame, payload_columns
 from taupi.identification.problem import Problem
 from taupi.identification.results.uncertainty import uncertainty
 from taupi.identification.rows.factors import JointFactor
-from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.preparation import CurrentOptions, Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.weighting import weighted_least_squares
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import Frame
-from taupi.settings import takes
+from taupi.settings import settle
 from taupi.signals.log import Log
-from taupi.signals.log_part import asked_part
 from taupi.signals.mapping.columns import Columns
-from taupi.signals.read import LogLike, read_log
+from taupi.signals.read import LogLike, asked_part, read_log
 from taupi.signals.reading import Reading
 from taupi.threads import small_algebra
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Passes over the logs in which friction that depends on load sees the gains and the load found so far.
 _PASSES = 3
@@ -55,7 +55,6 @@ _FAR = 3.0
 _SEEN = 3.0
 
 
-@takes(reading=Reading, preparation=Preparation)
 @small_algebra
 def identify_gains(
     robot: Robot,
@@ -65,20 +64,35 @@ def identify_gains(
     mass: float,
     at: str | None = None,
     terms: TermsLike | None = None,
-    reading: Reading,
-    preparation: Preparation,
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+    **options: Unpack[CurrentOptions],
 ) -> GainEstimate:
-    """Return the torque per ampere of each drive of a `robot`, from currents with and without a load of known `mass` (kg).
+    """Return the torque per ampere of each drive of a robot, from currents with and without a load of known mass.
 
-    i_j = a_j Y_j (pi_b + B_P pi_P) + noise, with pi_P = 0 in `unloaded` logs, and a_j = 1 / gain. The mass sets the scale; its
+    i_j = a_j Y_j (pi_b + B_P pi_P) + noise, with pi_P = 0 in unloaded logs, and a_j = 1 / gain. The mass sets the scale; its
     centre and inertia are found as well. The likelihood of the currents is maximised over log a, everything else projected out
-    (Golub & Pereyra 1973): gains as columns of a regressor would come out too small, since noise is in the currents.
+    (Golub & Pereyra 1973): gains as columns of a regressor would come out too small, since noise is in the currents. Torques that
+    logs state, as currents times gains, are where the search begins, with what the unloaded logs show of these gains relative to
+    each other; a current with the opposite sign of its joint needs a
+    negative gain. Errors are those of the model, or from leaving out stretches of time, whichever are larger.
 
-    `unloaded` and `loaded` are Logs with `current`, paths, or lists of them. `mass` is the load of the loaded ones, fixed to
-    the frame `at`, by default the tip. `terms` are those of `taupi.identify`. Torques that logs state, as currents times gains,
-    are where the search begins; a current with the opposite sign of its joint needs a negative gain. Gains are on the joint's
-    side of the gear: `result.motor_table(ratio)` has those of the motors. Errors are those of the model, or from leaving out
-    stretches of time, whichever are larger.
+    Args:
+        robot: The robot.
+        unloaded: Logs with `current`, paths, or a list of them, without the load.
+        loaded: The same with the load.
+        mass: The mass of the load, kg.
+        at: The frame that the load is fixed to; the tip by default.
+        terms: The joint terms, as in `taupi.identify`.
+        reading: How files are read, a `taupi.Reading`.
+        preparation: How logs become rows, a `taupi.Preparation`.
+        options: The fields of `reading` and `preparation` as keywords.
+
+    Returns:
+        The gains, N m/A or N/A, on the joint's side of the gear: `result.motor_table(ratio)` has those of the motors.
+
+    Raises:
+        NotIdentifiedError: If the currents with the load hardly differ from those without, or a gain is not determined.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -90,27 +104,33 @@ def identify_gains(
     [9.0, 4.0]
     """
     if not isinstance(robot, Robot):
-        raise TaupiError(Argument("robot"), f" is {shown(robot)}, expected a Robot: use taupi.load(...).")
+        raise TaupiError("{robot} is {got!r}, expected a Robot: use taupi.load(...).", got=robot)
+    settings, prepared = settle(identify_gains, options, (Reading, reading), (Preparation, preparation))
     known, frame = _weighed(mass), carrying_frame(robot, at)
-    _refuse_coupling(reading)
-    logs = [[_current_log(log, robot, reading, name) for log in log_list(several, name)] for several, name in
+    _refuse_coupling(settings)
+    logs = [[_current_log(log, robot, settings, name) for log in log_list(several, name)] for several, name in
             ((unloaded, "unloaded"), (loaded, "loaded"))]  # fmt: skip
     stated = _stated_gains([log for several in logs for log in several])
     begin = np.where(np.isfinite(stated), stated, 1.0)
-    calibration = _Calibration.of(robot, logs, begin, known, frame, terms, preparation)
+    calibration = _Calibration.of(robot, logs, begin, known, frame, terms, prepared)
     guess = calibration.first_guess()
     if not np.isfinite(stated).all() or np.abs(guess).max() > np.log(_FAR):
         # The cutoff and the shapes of friction are chosen from torques, which need gains that are about right.
-        calibration = _Calibration.of(robot, logs, begin * np.exp(-guess), known, frame, terms, preparation)
+        calibration = _Calibration.of(robot, logs, begin * np.exp(-guess), known, frame, terms, prepared)
     return calibration.result(stated)
 
 
-def _weighed(mass: Any) -> float:
+def _weighed(mass: object) -> float:
     """Return the mass of a load, kg."""
     known = positive("mass", mass)
     least, most = _LOADS
     if not least <= known <= most:
-        raise TaupiError(Argument("mass"), f" is {known:g} kg, expected that of a load, {least:g} to {most:g} kg.")
+        raise TaupiError(
+            "{mass} is {got:g} kg, expected that of a load, {least:g} to {most:g} kg.",
+            got=known,
+            least=least,
+            most=most,
+        )
     return known
 
 
@@ -130,12 +150,18 @@ def _current_log(log: LogLike, robot: Robot, reading: Reading, name: str) -> Log
     elif isinstance(log, Log):
         log = asked_part(log, reading)
     else:
-        raise TaupiError(Argument(name), f" holds {shown(log)}, expected a Log or the path of a file.")
+        raise TaupiError(
+            "{argument} holds {got!r}, expected a Log or the path of a file.", argument=Argument(name), got=log
+        )
     if log.current is None:
         raise TaupiError(
-            Argument(name), f": current is missing in {log.source.path or 'the log'}, which has {', '.join(log.signals)}.",
-            remedy=("Map the columns of the motors' currents: ", Argument("columns", {"current": ...}), "."),
-        )  # fmt: skip
+            "{argument}: current is missing in {path}, which has {signals:,}.",
+            remedy="Map the columns of the motors' currents: {columns}.",
+            argument=Argument(name),
+            path=log.source.path or "the log",
+            signals=log.signals,
+            columns=Argument("columns", {"current": ...}),
+        )
     return log
 
 
@@ -164,6 +190,7 @@ class _Calibration:
     mass: float
     frame: Frame
     columns: np.ndarray
+    start: np.ndarray  # log alpha (n,): what the unloaded logs show of the gains beside each other
 
     @classmethod
     def of(
@@ -179,11 +206,16 @@ class _Calibration:
         """Return the calibration of logs, with initial gains `begin` (n,)."""
         without, with_load = ([log.with_(tau=log.current * begin) for log in several] for several in logs)
         inputs = FitInputs(robot, without, terms, elastic=False, preparation=preparation)
-        # Restricting to possible bodies does not help while gains are wrong.
-        problem = build(inputs, lambda first: weighted_least_squares(first, 2)[0].x)
+        with chosen_logs(inputs) as chosen:
+            # Restricting to possible bodies does not help while gains are wrong.
+            first = None if chosen.draft is None else weighted_least_squares(chosen.draft, 2)[0].x
+            folds = chosen.folds(first) if preparation.relative_gains is None else None
+            problem = chosen.problem(first)
+        gains = None if folds is None else relative_gains(folds)
+        start = np.zeros(robot.n) if gains is None or not gains.supported else np.log1p(gains.values)
         records = [r.record for r in problem.recordings]
         loaded = later_recordings(problem.base, problem.preparation, records, with_load, Reading())
-        return cls(robot, problem, loaded, begin, mass, frame, payload_columns(problem.base, frame))
+        return cls(robot, problem, loaded, begin, mass, frame, payload_columns(problem.base, frame), start)
 
     def first_guess(self) -> np.ndarray:
         """Return log alpha (n,) by least squares with gains as columns."""
@@ -195,7 +227,7 @@ class _Calibration:
     def result(self, stated: np.ndarray) -> GainEstimate:
         """Return the gains, or refuse them with the reason."""
         x = self._seen_load()
-        added, v = self.columns[:, 0] * self.mass, np.zeros(self.robot.n)
+        added, v = self.columns[:, 0] * self.mass, self.start
         for _ in range(_PASSES):
             parts = self._pieces(x, added)
             blocks = merged([block for part in parts for block in part])
@@ -240,27 +272,23 @@ class _Calibration:
         error = float(np.sqrt(load.covariance[0, 0]))
         if load.values[0] < -_SEEN * error:
             raise NotIdentifiedError(
-                f"The robot is lighter in {', '.join(r.source.name for r in self.loaded)} than in "
-                f"{', '.join(r.source.name for r in problem.recordings)}.",
+                "The robot is lighter in {sources:,} than in {other_sources:,}.",
                 remedy=(
-                    "Give logs with the load as ",
-                    Argument("loaded"),
-                    ", and others as ",
-                    Argument("unloaded"),
-                    "; a current that counts against its joint needs a negative torque_per_ampere in the mapping.",
+                    "Give logs with the load as {loaded}, and others as {unloaded}; a current that "
+                    "counts against its joint needs a negative torque_per_ampere in the mapping."
                 ),
+                sources=[r.source.name for r in self.loaded],
+                other_sources=[r.source.name for r in problem.recordings],
             )
         if load.values[0] < _SEEN * error:
             raise NotIdentifiedError(
-                f"No load is seen in {', '.join(r.source.name for r in self.loaded)}: {load.values[0]:.3g} kg with a standard "
-                f"error of {error:.2g} kg, where {self.mass:g} kg more than in the other logs were expected.",
-                remedy=(
-                    "Give logs with the load as ",
-                    Argument("loaded"),
-                    ", and others as ",
-                    Argument("unloaded"),
-                    ".",
-                ),
+                "No load is seen in {sources:,}: {load:.3g} kg with a standard error of {error:.2g} kg, "
+                "where {mass:g} kg more than in the other logs were expected.",
+                remedy="Give logs with the load as {loaded}, and others as {unloaded}.",
+                sources=[r.source.name for r in self.loaded],
+                load=load.values[0],
+                error=error,
+                mass=self.mass,
             )
         return solution.x
 
@@ -302,7 +330,7 @@ class _Calibration:
             np.array([joint for joint, _ in pulls], dtype=int),
         )
 
-    def _covariance(self, parts: list[list[CurrentRows]], model: Model, solution: Solution) -> np.ndarray:
+    def _covariance(self, parts: list[list[CurrentRows]], model: Model, solution: LikeliestGains) -> np.ndarray:
         """Return the covariance (n, n) of log alpha: that of the model, enlarged if leaving out a stretch changes it more."""
         others = []
         for k in range(STRETCHES):
@@ -317,12 +345,16 @@ class _Calibration:
         names = [n for n, e in zip(self.robot.joint_names, errors, strict=True) if not e < _DETERMINED]
         if names:
             raise NotIdentifiedError(
-                f"The logs do not determine the gain of {', '.join(names)}: no link or load couples them strongly enough to the "
-                "mass that is known.",
-                remedy="Record motions in which the load makes these joints work, and check that the loaded log has the load.",
+                "The logs do not determine the gain of {names:,}: no link or load couples them strongly "
+                "enough to the mass that is known.",
+                remedy=(
+                    "Record motions in which the load makes these joints work, and check that the "
+                    "loaded log has the load."
+                ),
+                names=names,
             )
 
-    def _notes(self, solution: Solution, power: np.ndarray) -> list[str]:
+    def _notes(self, solution: LikeliestGains, power: np.ndarray) -> list[str]:
         left = np.sqrt(np.sum(solution.noise**2, axis=1) / np.sum(power**2, axis=1))
         return [
             f"currents are explained up to {left[0]:.2%} without the load and {left[1]:.2%} with it",

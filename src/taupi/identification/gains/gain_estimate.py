@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from taupi.checks import is_number
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.identification.payloads.difference import STRETCHES
 from taupi.model.robot import Robot
+from taupi.schema import finite_or_none
 from taupi.signals.log import Log
-from taupi.tables import html_table, table
+from taupi.tables import estimate_text, html_table, interval_text, table, with_error
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,25 +67,27 @@ class GainEstimate:
     def intervals(self, level: float = 0.95) -> np.ndarray:
         """Return confidence intervals (n, 2), with Student's t, since stretches of time are few.
 
-        `level` is the share of intervals that contain the truth, 0.95 by default.
+        Args:
+            level: The share of intervals that contain the truth; 0.95 by default.
         """
         from scipy.stats import t
 
         if not is_number(level) or not 0 < level < 1:
-            raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
+            raise TaupiError("{level} is {got!r}, expected a share between 0 and 1, such as 0.95.", got=level)
         half = t.ppf(0.5 + level / 2, STRETCHES - 1) * self.stderr
         return np.stack([self.values - half, self.values + half], axis=1)
 
     def motor_table(self, ratio: Sequence[float] = ()) -> dict[str, list[float]]:
         """Return what the [motor] table of a column mapping states: torque_per_ampere, N m/A at the motor.
 
-        `ratio` is that of the gears, one or one per joint; without it, the motor side is the joint side.
+        Args:
+            ratio: The ratio of the gears, one or one per joint; without it, the motor side is the joint side.
         """
         ratios = np.asarray(ratio, dtype=float) if len(ratio) else np.ones(1)
         return {"torque_per_ampere": [_rounded(v) for v in self.values / ratios]}
 
     @property
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, object]:
         """The part of a column mapping that states these gains: {"motor": {"torque_per_ampere": [...]}}, without gears."""
         return {"motor": self.motor_table()}
 
@@ -101,7 +103,7 @@ class GainEstimate:
         """One line: the gains with their standard errors."""
         alike = len(set(self.units)) == 1
         each = zip(self.values, self.stderr, self.units, strict=True)
-        pairs = ", ".join(f"{v:.4g} ± {e:.2g}{'' if alike else f' {unit}'}" for v, e, unit in each)
+        pairs = ", ".join(f"{estimate_text(v, e)}{'' if alike else f' {unit}'}" for v, e, unit in each)
         common = f", {self.units[0]}" if alike else ""
         return f"Gains of {self.robot.name} from a mass of {self.mass:g} kg on {self.frame}{common}: {pairs}"
 
@@ -114,9 +116,8 @@ class GainEstimate:
             result.append(
                 (
                     self.names[k],
-                    f"{self.values[k]:.4g}",
-                    f"{self.stderr[k]:.2g}",
-                    f"{low:.4g} ... {high:.4g}",
+                    *with_error(self.values[k], self.stderr[k]),
+                    interval_text(low, high, self.stderr[k]),
                     self.units[k],
                     f"{stated:.4g}" if known else "-",
                     f"{self.values[k] / stated - 1:+.1%}" if known else "-",
@@ -124,9 +125,9 @@ class GainEstimate:
             )
         return result
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the gains as plain data, ready for JSON."""
-        stated = [float(v) if np.isfinite(v) else None for v in self.stated]
+        stated = [finite_or_none(v) for v in self.stated]
         joints = zip(self.names, self.units, self.values, self.stderr, self.intervals().tolist(), stated, strict=True)
         return {
             "schema": "taupi.gains/1",

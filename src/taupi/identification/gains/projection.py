@@ -58,7 +58,7 @@ class Model:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class LikeliestGains:
     """The gains for which currents are most likely.
 
     Attributes:
@@ -76,7 +76,9 @@ class Solution:
     noise: np.ndarray
 
 
-def most_likely_gains(blocks: Sequence[CurrentRows], model: Model, start: np.ndarray, noise: np.ndarray) -> Solution:
+def most_likely_gains(
+    blocks: Sequence[CurrentRows], model: Model, start: np.ndarray, noise: np.ndarray
+) -> LikeliestGains:
     """Return the alpha (n,) that minimise sum |y - alpha_j Y_j (x + columns theta)|^2 / sigma_j^2, x and theta projected out.
 
     Variable projection (Golub & Pereyra 1973) with the derivative of Kaufman (1975), over log alpha, so that gains stay
@@ -102,7 +104,7 @@ def most_likely_gains(blocks: Sequence[CurrentRows], model: Model, start: np.nda
     information = jacobian.T @ jacobian
     eigenvalues, w = np.linalg.eigh(information)
     covariance = (w / np.maximum(eigenvalues, 1e-12)) @ w.T
-    return Solution(v, covariance, linear[:b], np.append(linear[b:], model.mass), noise)
+    return LikeliestGains(v, covariance, linear[:b], np.append(linear[b:], model.mass), noise)
 
 
 class _System:

@@ -6,9 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.dynamics.terms import kind_of
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.hidden_links.links import HiddenLinks, Simulation
-from taupi.identification.hidden_links.motor_log import Drive, drive_of, motor_log, smooth_motors
+from taupi.identification.hidden_links.links import (
+    HiddenLinks,
+    MotorSignals,
+    Simulation,
+    drive_of,
+    motor_log,
+    smooth_motors,
+)
 from taupi.identification.rows.preparation import Preparation
 from taupi.signals.log import Log
 
@@ -20,8 +27,6 @@ _FAILED = 0.5
 _PULL = 3e-4
 # The search ends when a step gains, or moves, less than this share: with 1e4 samples, a third of a standard error.
 _TOLERANCE = 1e-5
-# Kinds of parameters that are not negative.
-_POSITIVE = ("rotor_inertia", "stiffness", "damping", "viscous", "coulomb", "link_viscous", "link_coulomb")
 # Largest number of steps of the search for the initial state alone.
 _START_STEPS = 20
 
@@ -29,7 +34,7 @@ _START_STEPS = 20
 class Solver:
     """Nonlinear least squares over v = (start, x); the start comes first, so that it is eliminated first."""
 
-    def __init__(self, links: HiddenLinks, drive: Drive, iterations: int) -> None:
+    def __init__(self, links: HiddenLinks, drive: MotorSignals, iterations: int) -> None:
         self.links, self.drive, self.iterations = links, drive, iterations
         self.size = 2 * links.n
         self.torque = drive.filter(drive.torque)
@@ -92,7 +97,7 @@ class Solver:
 
         low = np.full(len(v), -np.inf)
         names = self.links.base.names
-        low[[self.size + k for k, n in enumerate(names) if n.rpartition(".")[2] in _POSITIVE]] = 0.0
+        low[[self.size + k for k, n in enumerate(names) if kind_of(n.rpartition(".")[2]).sign != "any"]] = 0.0
         first = np.maximum(v[free], low[free])
         if not np.isfinite(self.residual(complete(first))).all():
             self.message = "the simulation diverges at the values of the description"

@@ -1,25 +1,139 @@
-"""Contacts: when the torque from outside is above its threshold, which joints feel it, and what force would explain it."""
+"""Contacts from external torque: when they begin and end, and where on the robot and how hard it was touched."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import casadi as cs
 import numpy as np
 
 from taupi.checks import positive
-from taupi.dynamics.chain import Chain
-from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
+from taupi.dynamics.chain import Chain, trace_robot
+from taupi.dynamics.kinematics import link_placements
+from taupi.dynamics.spatial import compose
+from taupi.dynamics.types import SX, ArrayLike, Expression, Matrix, Vector
 from taupi.errors import TaupiError
 from taupi.identification.online.component import Component
-from taupi.identification.online.contact_force import ContactForce, contact_force
-from taupi.identification.online.observer import MomentumObserver, ObserverState
+from taupi.identification.online.observer import MomentumObserver, ObserverState, runs_of
 from taupi.identification.online.thresholds import Thresholds
-from taupi.model.robot import Robot
+from taupi.model.robot import BASE, Robot
 from taupi.program.program import Constants, Port, Program, trace
 from taupi.signals.log import Log
+
+# Number of points that are tried along a link.
+_POINTS = 21
+# A touch has a force of about this size, N: a weak preference for small forces if several explain a torque.
+_LARGE = 10.0
+
+
+@dataclass(frozen=True)
+class ContactForce:
+    """A force on a link.
+
+    Attributes:
+        link: The name of the link.
+        force: (3,), in world axes, N: what the surroundings exert on the robot.
+        point: (3,), in world axes, m.
+        share: Where the point is between the link's own joint, 0, and the next joint or the tip, 1.
+        unexplained: The share of the felt torque, by its norm, that no force along the link explains.
+    """
+
+    link: str
+    force: np.ndarray
+    point: np.ndarray
+    share: float
+    unexplained: float
+
+    @property
+    def size(self) -> float:
+        """The norm of the force, N."""
+        return float(np.linalg.norm(self.force))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the force as plain data."""
+        return {
+            "link": self.link,
+            "size": self.size,
+            "force": self.force.tolist(),
+            "point": self.point.tolist(),
+            "share": self.share,
+            "unexplained": self.unexplained,
+        }
+
+
+def contact_force(robot: Robot, link: int, q: np.ndarray, tau_ext: np.ndarray, spread: np.ndarray) -> ContactForce:
+    """Return the force F at a point x with J(x)^T F nearest to `tau_ext` (n,), at the position `q`, on a `link` or beyond it.
+
+    Points are tried along the lines from each joint to each one that follows it, or to the tip. Torques count in units of their
+    noise, `spread` (n,). A force has three components, and the point is a fourth unknown: where fewer joints than that feel it,
+    several forces explain the same, and the smallest is returned.
+    """
+    options = []
+    for k in range(link, len(robot.links)):
+        if link in robot.path(k):
+            near, *ends = np.asarray(_ends(robot, k)(q))
+            points = [(share, near + share * (far - near)) for far in ends for share in np.linspace(0, 1, _POINTS)]
+            options += [_force_at(robot, k, q, tau_ext, spread, share, x) for share, x in points]
+    return min(options, key=lambda option: option[0])[1]
+
+
+def _force_at(
+    robot: Robot, link: int, q: np.ndarray, tau_ext: np.ndarray, spread: np.ndarray, share: float, x: np.ndarray
+) -> tuple[float, ContactForce]:
+    """Return how badly the best force at a point `x` of a link explains the torque, and this force."""
+    lever = np.asarray(_point_jacobian(robot, link)(q, x)).T
+    rows = np.concatenate([lever / spread[:, None], np.eye(3) / _LARGE])
+    wanted = np.concatenate([tau_ext / spread, np.zeros(3)])
+    force = np.linalg.lstsq(rows, wanted, rcond=None)[0]
+    missing = float(np.linalg.norm(tau_ext - lever @ force) / max(np.linalg.norm(tau_ext), 1e-300))
+    cost = float(np.sum((rows @ force - wanted) ** 2))
+    return cost, ContactForce(robot.link_names[link], force, x, float(share), missing)
+
+
+@lru_cache(maxsize=64)
+def _point_jacobian(robot: Robot, link: int) -> Program:
+    """Return J (3, n) of (q, x): the velocity of the point x (3,), in world axes, that is fixed to a link."""
+
+    def body(chain: Chain, q: Vector, x: Vector) -> Matrix:
+        axes = _axes(chain, q)
+        rows: list[Matrix] = [SX.zeros(1, 3)] * chain.links
+        for j in chain.robot.path(link):
+            axis, point = axes[j]
+            slides = chain.robot.joints[j].prismatic
+            rows[j] = (axis if slides else cs.cross(axis, x - point)).T
+        return chain.gather(rows).T
+
+    return trace_robot("point_jacobian", robot, body, ["q", Port("x", (3,))], [Port("J", (3, robot.n))])
+
+
+@lru_cache(maxsize=64)
+def _ends(robot: Robot, link: int) -> Program:
+    """Return the ends (1 + k, 3) of a link, in world axes: its own joint, then the k joints on it, or the tip of a last link."""
+    following = [i for i, joint in enumerate(robot.joints) if joint.parent == link]
+
+    def body(chain: Chain, q: Vector) -> Matrix:
+        axes = _axes(chain, q)
+        ends = [axes[i][1] for i in following]
+        if not ends:
+            owner, pose = chain.frame("tip")
+            ends = [compose(link_placements(chain, q)[owner], pose)[1] if owner == link else axes[link][1]]
+        return cs.vertcat(axes[link][1].T, *(end.T for end in ends))
+
+    return trace_robot("link_ends", robot, body, ["q"], [Port("ends", (1 + max(len(following), 1), 3))])
+
+
+def _axes(chain: Chain, q: Vector) -> list[tuple[Vector, Vector]]:
+    """Return the axis and the origin of each joint, in world axes."""
+    placed, position = link_placements(chain, q), chain.spread(q)
+    result = []
+    for i, joint in enumerate(chain.robot.joints):
+        before = chain.stages(i, position[i])[0]
+        r, p = before if joint.parent == BASE else compose(placed[joint.parent], before)
+        result.append((r @ chain.axis(i), p))
+    return result
+
 
 # Friction is learnt below this share of the threshold.
 _QUIET = 0.5
@@ -60,7 +174,7 @@ class Contact:
         """The link on which the force would act."""
         return self.force.link
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the contact as plain data."""
         plain = {k: getattr(self, k) for k in ("start", "end", "peak", "joint", "link", "level", "torque", "unit")}
         return {**plain, "tau_ext": self.tau_ext.tolist(), "force": self.force.to_dict()}
@@ -98,9 +212,10 @@ class ContactDetector(Component):
         own = (self.observer.bandwidth_hz, self.observer.tracker is not None)
         if own != (self.thresholds.bandwidth_hz, self.thresholds.tracked):
             raise TaupiError(
-                f"The thresholds are for an observer {_observer_words(self.thresholds.bandwidth_hz, self.thresholds.tracked)}, "
-                f"this one is {_observer_words(*own)}.",
+                "The thresholds are for an observer {observer_words}, this one is {other_observer_words}.",
                 remedy="Take the same settings, or find thresholds for these: observer.calibrated(logs).",
+                observer_words=_observer_words(self.thresholds.bandwidth_hz, self.thresholds.tracked),
+                other_observer_words=_observer_words(*own),
             )
 
     @property
@@ -116,21 +231,33 @@ class ContactDetector(Component):
     def step(
         self, state: ObserverState, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, dt: float
     ) -> tuple[np.ndarray, ObserverState]:
-        """Return the level (..., n) of each joint at a sample, above 1 for a contact, and the state after it, with `tau_ext`.
+        """Return the level of each joint at a sample, and the state after it, with `tau_ext`.
 
-        `state`, `q`, `qd`, `tau` and `dt` are as in `MomentumObserver.step`.
+        Args:
+            state: What `init` or the last `step` returned.
+            q: Positions (..., n), rad or m.
+            qd: Velocities (..., n), rad/s or m/s.
+            tau: The motors' torque (..., n), N m or N.
+            dt: The time since the last sample, s.
+
+        Returns:
+            The level (..., n), above 1 for a contact, and the next state.
         """
         tau_ext, level, vector = self.advanced(state, dt, q, qd, tau)
         return level, ObserverState(vector, tau_ext)
 
     def levels(self, log: Log) -> tuple[np.ndarray, np.ndarray]:
         """Return the torque from outside and the level (N, n) at each sample of a `log`, causally."""
-        results = self.over(*self.observer.log_signals(log))
-        return results["tau_ext"], results["level"]
+        results = [self.over(*self.observer.log_signals(run)) for run in runs_of(log)]
+        return np.concatenate([r["tau_ext"] for r in results]), np.concatenate([r["level"] for r in results])
 
     def contacts(self, log: Log, apart: float = _APART) -> list[Contact]:
         """Return the contacts in a `log`, in order of time; alarms less than `apart` (0.25 s) from each other are one contact."""
         positive("apart", apart)
+        return [contact for run in runs_of(log) for contact in self._contacts(run, apart)]
+
+    def _contacts(self, log: Log, apart: float) -> list[Contact]:
+        """Return the contacts in a single run."""
         tau_ext, level = self.levels(log)
         alarms = np.flatnonzero(level.max(axis=1) > 1)
         if not len(alarms):

@@ -16,7 +16,6 @@ from taupi.dynamics.terms import (
     Coulomb,
     Term,
     TermsLike,
-    is_transmitted,
     resisting_torque,
     resolve_terms,
     term_columns,
@@ -24,7 +23,7 @@ from taupi.dynamics.terms import (
     term_torque,
     transmitted_torque,
 )
-from taupi.dynamics.terms.per_joint import value_at
+from taupi.dynamics.terms.term import value_at
 from taupi.dynamics.types import SX, Expression, Matrix, Vector
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
@@ -50,6 +49,7 @@ class OnlineModel:
         speeds: The largest speed of each joint (n,) for which they were determined, rad/s or m/s.
         noise: The root mean square (n,) of the torque that they do not explain, N m or N.
         known_torque: Torques beside the motors', as formulas of q, as in `Preparation`.
+        gains: The factors (n,) by which recorded torques read high; empty for one each.
     """
 
     robot: Robot
@@ -60,6 +60,7 @@ class OnlineModel:
     speeds: tuple[float, ...] = ()
     noise: tuple[float, ...] = ()
     known_torque: tuple[str, ...] = ()
+    gains: tuple[float, ...] = ()
 
     @classmethod
     def of_robot(cls, robot: Robot, terms: TermsLike = ()) -> OnlineModel:
@@ -67,12 +68,20 @@ class OnlineModel:
         require_robot(robot)
         if missing := [name for name, value in robot.symbols if value is None]:
             raise TaupiError(
-                f"{robot.name} has symbols without a value: {', '.join(missing)}.",
-                remedy=f"Use robot.bind({missing[0]}=...) first.",
+                "{robot} has symbols without a value: {missing:,}.",
+                remedy="Use robot.bind({first}=...) first.",
+                robot=robot.name,
+                missing=missing,
+                first=missing[0],
             )
         return cls(robot, resolve_terms(terms))
 
     # Over SX ------------------------------------------------------------------------------------------------------
+
+    @property
+    def factors(self) -> np.ndarray:
+        """The factors (n,) by which recorded torques read high."""
+        return np.array(self.gains or (1.0,) * self.robot.n)
 
     def momentum(self, chain: Chain, q: Vector, qd: Vector) -> tuple[Vector, Vector]:
         """Return p = M qd, rotors included, and C^T qd - g = dL/dq, with L = qd^T M qd / 2 - P.
@@ -147,7 +156,7 @@ class OnlineModel:
             columns = term_columns(chain, (term,), q, qd, qdd)
             values = self.apart_values[place : place + columns.shape[1]]
             place += columns.shape[1]
-            if is_transmitted(term) == transmitted:
+            if term.transmitted == transmitted:
                 total = total + columns @ cs.DM(np.array(values))
         return total
 

@@ -13,13 +13,14 @@ import numpy as np
 from taupi.checks import positive
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
-from taupi.errors import Argument, TaupiError, TaupiWarning, shown, warn
-from taupi.identification.equations import Equations
+from taupi.errors import Argument, TaupiError, warn
 from taupi.identification.online.component import Component, OnlineState, sample_steps
-from taupi.identification.online.friction_filter import FrictionFilter
 from taupi.identification.online.model import OnlineModel
+from taupi.identification.online.tracker import FrictionFilter
+from taupi.identification.row_layout import RowLayout
 from taupi.model.robot import Robot
 from taupi.program.program import Constants, Port, Program, trace
+from taupi.signals.checking.clean import refuse_several_runs
 from taupi.signals.log import Log
 
 if TYPE_CHECKING:
@@ -36,7 +37,12 @@ _NYQUIST = 0.5 * (1 + 1e-6)
 def observer_bandwidth(name: str, value: Any) -> float:
     """Return the bandwidth of an observer, Hz, or refuse one that no samples allow; `name` is the argument's."""
     if positive(name, value) > _FASTEST_HZ:
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected at most {_FASTEST_HZ:g} Hz.")
+        raise TaupiError(
+            "{argument} is {got!r}, expected at most {fastest_hz:g} Hz.",
+            argument=Argument(name),
+            got=value,
+            fastest_hz=_FASTEST_HZ,
+        )
     return float(value)
 
 
@@ -88,14 +94,22 @@ class MomentumObserver(Component):
     def init(self, q: ArrayLike | None = None, qd: ArrayLike | None = None) -> ObserverState:
         """Return the state to start with; the first step sets the momentum of the model to that of its sample.
 
-        With `q` and `qd` (..., n) it is that of a robot in this state, so that the first step already gives a result.
+        With a position and a velocity it is that of a robot in this state, so that the first step already gives a result.
+
+        Args:
+            q: Positions (..., n), rad or m; none by default.
+            qd: Velocities (..., n), rad/s or m/s; none by default.
         """
         vector = self.start()
         if q is None and qd is None:
             return ObserverState(vector)
         if q is None or qd is None:
             name, other = ("q", "qd") if q is None else ("qd", "q")
-            raise TaupiError(Argument(name), f" is missing, {other} is there: the momentum needs both, or neither.")
+            raise TaupiError(
+                "{argument} is missing, {other} is there: the momentum needs both, or neither.",
+                argument=Argument(name),
+                other=other,
+            )
         p = np.asarray(self._momentum(q, qd))
         vector = np.broadcast_to(vector, (*p.shape[:-1], len(vector))).copy()
         n = self.robot.n
@@ -106,10 +120,17 @@ class MomentumObserver(Component):
     def step(
         self, state: ObserverState, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, dt: float
     ) -> tuple[np.ndarray, ObserverState]:
-        """Return the torque from outside (..., n), N m or N, at a sample, and the state after it.
+        """Return the torque from outside at a sample, and the state after it.
 
-        `state` is what `init` or the last `step` returned, `q`, `qd` (rad, rad/s) and the motors' torque `tau` (N m) are
-        (..., n), and `dt` is the time since the last sample, s.
+        Args:
+            state: What `init` or the last `step` returned.
+            q: Positions (..., n), rad or m.
+            qd: Velocities (..., n), rad/s or m/s.
+            tau: The motors' torque (..., n), N m or N.
+            dt: The time since the last sample, s.
+
+        Returns:
+            The torque from outside (..., n), N m or N, and the next state.
         """
         tau_ext, vector = self.advanced(state, dt, q, qd, tau)
         return tau_ext, ObserverState(vector, tau_ext)
@@ -117,29 +138,31 @@ class MomentumObserver(Component):
     # Over a log ---------------------------------------------------------------------------------------------------
 
     def external_torque(self, log: Log) -> np.ndarray:
-        """Return the torque from outside (N, n) at each sample of a `log`, causally: from samples up to that one."""
-        return self.over(*self.log_signals(log))["tau_ext"]
+        """Return the torque from outside (N, n) at each sample of a `log`, causally: from samples up to that one of its run."""
+        return np.concatenate([self.over(*self.log_signals(run))["tau_ext"] for run in runs_of(log)])
 
     def log_signals(self, log: Log) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
         """Return the seconds before each sample of a `log` (N,), and q, qd and tau (N, n); known torques are added to tau.
 
+        Of several runs in a log, such as episodes, each has to be given alone.
+
         A velocity that was not recorded is the backward difference of q. The first sample then has none, and stands for the
         second, no time before it: the observer starts there. A guessed velocity would look like a push.
         """
-        if not isinstance(log, Log):
-            raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log: taupi.read_log(...).")
-        equations = Equations(self.robot)
-        equations.check(log)
+        if len(runs_of(log)) > 1:
+            refuse_several_runs(log)
+        layout = RowLayout(self.robot)
+        layout.check(log)
         q, tau = log.need("q", "tau")
         seconds = sample_steps(log.time)
         if self.bandwidth_hz > _NYQUIST * log.rate_hz:
             warn(
-                TaupiWarning(
-                    Argument("bandwidth_hz"), f" is {self.bandwidth_hz:g} Hz, more than half the log's {log.rate_hz:.4g} Hz: ",
-                    "the observer follows each sample, with its noise, and no faster.",
-                )
-            )  # fmt: skip
-        tau = tau + equations.known_torque(log, log.known_torque or self.model.known_torque)
+                "{bandwidth_hz} is {self_bandwidth_hz:g} Hz, more than half the log's {rate_hz:.4g} Hz: the "
+                "observer follows each sample, with its noise, and no faster.",
+                self_bandwidth_hz=self.bandwidth_hz,
+                rate_hz=log.rate_hz,
+            )
+        tau = tau + self.model.factors * layout.known_torque(log, log.known_torque or self.model.known_torque)
         qd = np.zeros_like(q) if log.qd is None else log.qd
         if log.qd is None and len(q) > 1:
             steps = np.diff(q, axis=0) / seconds[1:, None]
@@ -147,16 +170,21 @@ class MomentumObserver(Component):
             seconds[1] = 0.0
         for name, value in (("q", q), ("qd", qd), ("tau", tau)):
             if not np.isfinite(value).all():
-                raise TaupiError(f"{name} of the log has missing values.", remedy="Fill them: taupi.clean_log(log).")
+                raise TaupiError(
+                    "{name} of the log has missing values.", remedy="Fill them: taupi.clean_log(log).", name=name
+                )
         return seconds, (q, qd, tau)
 
     def calibrated(
         self, logs: Log | Sequence[Log], false_alarms_per_hour: float = 1.0, breakaway: float = 1.5
     ) -> ContactDetector:
-        """Return a detector of contacts whose thresholds, per joint and speed, come from `logs` without contacts.
+        """Return a detector of contacts whose thresholds, per joint and speed, come from logs without contacts.
 
-        `false_alarms_per_hour` (1 by default) is how many alarms without a contact are accepted, over all joints. A joint at rest
-        may hold `breakaway` (1.5 by default) times its sliding dry friction: below that, a push looks like friction.
+        Args:
+            logs: A Log, or a list of them, without contacts.
+            false_alarms_per_hour: How many alarms without a contact are accepted, over all joints; 1 by default.
+            breakaway: A joint at rest may hold this many times its sliding dry friction, 1.5 by default: below that, a push looks
+                like friction.
 
         >>> import numpy as np, taupi as tp
         >>> arm, t = tp.load("elbow2r"), np.arange(4000)[:, None] / 1000
@@ -172,10 +200,8 @@ class MomentumObserver(Component):
         calibration = Calibration(false_alarms_per_hour, breakaway)
         several = [logs] if isinstance(logs, Log) else logs
         if not isinstance(several, Sequence) or not all(isinstance(log, Log) for log in several):
-            raise TaupiError(
-                Argument("logs"), f" is {shown(logs)}, expected a Log or a list of them: taupi.read_log(...)."
-            )
-        return calibrated(self, several, calibration)
+            raise TaupiError("{logs} is {got!r}, expected a Log or a list of them: taupi.read_log(...).", got=logs)
+        return calibrated(self, [run for log in several for run in log.runs()], calibration)
 
     # The program --------------------------------------------------------------------------------------------------
 
@@ -219,6 +245,7 @@ class MomentumObserver(Component):
         `chain` is the robot's. Friction is followed where `gate`, a function of tau_ext (n,), is 1; by default everywhere.
         """
         q, qd, tau = signals
+        tau = tau / self.model.factors
         n, k = chain.n, 2 * np.pi * self.bandwidth_hz
         running, h, last = state[0], state[1 : 1 + n], state[1 + n : 1 + 2 * n]
         p, rate = self.model.momentum(chain, q, qd)
@@ -251,3 +278,10 @@ class MomentumObserver(Component):
         tracked = ", friction tracked" if self.tracker is not None else ""
         operations = self.program().operations.total
         return f"MomentumObserver of {self.robot.name}: {self.bandwidth_hz:g} Hz{tracked}, {operations} operations per step"
+
+
+def runs_of(log: Log) -> tuple[Log, ...]:
+    """Return the runs of a log, such as episodes; what is no log is refused."""
+    if not isinstance(log, Log):
+        raise TaupiError("{log} is {got!r}, expected a Log: taupi.read_log(...).", got=log)
+    return log.runs()

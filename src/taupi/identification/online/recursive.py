@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -18,6 +18,7 @@ from taupi.identification.online.model import OnlineModel
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.program.emitters.c_package import number_rows
+from taupi.program.guard import MOST_RESULT, Guard, guarded, largest_like
 from taupi.program.program import Constants, Port, Program, trace
 from taupi.program.triangle_update import C_TEXT, update_triangle
 
@@ -25,11 +26,21 @@ from taupi.program.triangle_update import C_TEXT, update_triangle
 _MOVES = 0.9
 _NOTHING = 1e200  # the variance of a row that says nothing
 
-_BODY = """    double Y[{n} * {b}], e[{n}], variance[{n}], grow;
-    {name}({inputs}, &dt, Y, e, variance, &grow);
-    if (grow > 1) {name}_forget(c->state, grow);
-    for (int j = 0; j < {n}; ++j) innovation[j] = {name}_learn(c->state, Y + {b} * j, e[j], variance[j]);
-    memcpy(parameters, c->state, {b} * sizeof *parameters);"""
+_BODY = """    double Y[{n} * {b}], e[{n}], variance[{n}], grow, status, kept[{size}];
+    {name}({inputs}, &dt, Y, e, variance, &grow, &status);
+    memcpy(kept, c->state, sizeof kept);
+    if (status == 0 && grow > 1) {name}_forget(c->state, grow);
+    for (int j = 0; j < {n}; ++j) innovation[j] = status == 0 ? {name}_learn(c->state, Y + {b} * j, e[j], variance[j]) : 0.0;
+    for (int i = 0; i < {size}; ++i) {{
+        if (!(fabs(c->state[i]) <= {most}) && status == 0) status = {name}_refused_result;
+        if (i < {b}) c->state[i] = fmin(fmax(c->state[i], -{name}_most[i]), {name}_most[i]);
+    }}
+    if (status != 0) {{
+        memcpy(c->state, kept, sizeof kept);
+        for (int j = 0; j < {n}; ++j) innovation[j] = 0.0;
+    }}
+    memcpy(parameters, c->state, {b} * sizeof *parameters);
+    return (int)status;"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,10 +125,18 @@ class RecursiveLeastSquares(Component):
     def step(
         self, state: EstimatorState, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, tau: ArrayLike, dt: float
     ) -> tuple[np.ndarray, EstimatorState]:
-        """Return the base parameters (b,) after a sample, and the state that has learnt from it.
+        """Return the base parameters after a sample, and the state that has learnt from it.
 
-        `state` is what `init` or the last `step` returned; `q`, `qd`, `qdd` (rad, rad/s, rad/s^2) and the measured torque `tau`
-        (N m) are (n,), and `dt` is the time since the last sample, s.
+        Args:
+            state: What `init` or the last `step` returned.
+            q: Positions (n,), rad or m.
+            qd: Velocities (n,), rad/s or m/s.
+            qdd: Accelerations (n,), rad/s^2 or m/s^2.
+            tau: The measured torque (n,), N m or N.
+            dt: The time since the last sample, s.
+
+        Returns:
+            The base parameters (b,), and the next state.
         """
         self.check(state, dt, (q, qd, qdd, tau))
         y, e, variance, grow = self.program()(q, qd, qdd, tau, dt)
@@ -164,7 +183,7 @@ class RecursiveLeastSquares(Component):
             moves = cs.fabs(self.model.dry_state(qd)) > _MOVES
             variance = cs.DM(noise**2) / cs.fmin(2 * cutoff * dt, 1.0)
             grow = cs.if_else(cs.mmax(moves) > 0, cs.exp(dt / (2 * self.seconds)), 1.0)
-            return y, tau - beside, cs.if_else(moves, variance, _NOTHING), grow
+            return y, tau / self.model.factors - beside, cs.if_else(moves, variance, _NOTHING), grow
 
         ports = [*(joint_port(self.robot, name) for name in self.signals), Port("dt")]
         outputs = [Port("Y", (n, b)), Port("e", (n,)), Port("variance", (n,)), Port("grow")]
@@ -195,16 +214,28 @@ class RecursiveLeastSquares(Component):
 
     def emitted_programs(self, name: str) -> dict[str, tuple[Program, str]]:
         """Return the program behind a step in C, which is called `name`."""
-        return {name: (self.program(), "the rows of a sample")}
+        return {name: (self.emitted_step(), "the rows of a sample")}
+
+    def guard(self) -> Guard:
+        """Return the limits that emitted code keeps: what cannot be a sample is refused, and estimates stay within bounds."""
+        most = np.full(self.size, np.inf)
+        most[: len(self.values)] = largest_like(self.values, self.parameters.units)
+        return replace(super().guard(), low=-most, high=most, largest=2 * _NOTHING)
+
+    def emitted_step(self) -> Program:
+        """Return the rows of a sample as emitted source has them: `program` within the limits of `guard`."""
+        return guarded(self.program(), self.guard(), self.signals)
 
     def emitted_body(self) -> str:
         """Return the text of the step in C."""
-        return _BODY.replace("{b}", str(len(self.values)))
+        return _BODY.replace("{b}", str(len(self.values))).replace("{most}", repr(MOST_RESULT))
 
     def emitted_helpers(self, name: str) -> str:
         """Return the loops that learn a row, in C, for functions called `name`."""
         b = len(self.values)
         table = f"static const double {name}_bounds[{b}] = {{\n{number_rows(self.bounds[None])}\n}};"
+        most = self.guard().high[:b]
+        table += f"\nstatic const double {name}_most[{b}] = {{\n{number_rows(most[None])}\n}};"
         return f"#include <math.h>\n\n{table}\n\n{C_TEXT.format(name=name, b=b)}\n"
 
     def __repr__(self) -> str:

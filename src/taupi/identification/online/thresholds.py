@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import casadi as cs
 import numpy as np
 
 from taupi.checks import not_negative, positive, truth, whole_number
 from taupi.dynamics.types import Expression, Vector
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
+from taupi.files import path_of, write_text
+from taupi.identification.folds.left_out import Blocks
 from taupi.identification.online.model import interpolated
 from taupi.identification.online.observer import MomentumObserver, observer_bandwidth
+from taupi.input_files import parse_json, printable, read_bytes
+from taupi.model.robot import Robot
+from taupi.schema import conformed
 from taupi.settings import Settings
 from taupi.signals.log import Log
 from taupi.tables import table
+from taupi.version import __version__
 
 if TYPE_CHECKING:
     from taupi.identification.online.contacts import ContactDetector
+
 
 # Residuals are correlated: of each stretch of this many seconds only the largest counts.
 _STRETCH = 0.5
@@ -37,7 +46,13 @@ _FEWEST = 50
 _ALONE = 0.5
 # A joint counts as standing still below this many widths of its dry friction, tanh(qd / width).
 _STANDS = 2.0
+# Regions of positions that are left out one after the other; more alarms there than promised are chance with this probability.
+_REGIONS, _BY_CHANCE = 6, 0.05
+# A rate that logs can prove to be this many times the one asked for, or more, is worth a word on what would lower it.
+_FEW = 10.0
 _LITTLE = 1e-9  # a share of a threshold
+# N m or N: beyond these no joint feels anything, or always; forces are found from squares of torques in units of a threshold.
+_TORQUES = (1e-12, 1e12)
 
 
 @dataclass(frozen=True)
@@ -73,6 +88,8 @@ class Thresholds:
         alarms: How many alarms there were in these logs, with these thresholds.
         bandwidth_hz: The bandwidth of the observer whose residual they are for, Hz; 20 by default.
         tracked: Whether friction follows the robot in that observer; False by default.
+        left_out: How many alarms there would be in regions of positions that are left out, with thresholds from all others.
+        raised: The factor by which thresholds are raised for such regions to keep the rate; 1 by default.
     """
 
     joints: tuple[str, ...]
@@ -85,6 +102,8 @@ class Thresholds:
     alarms: int = 0
     bandwidth_hz: float = 20.0
     tracked: bool = False
+    left_out: int = 0
+    raised: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse numbers that cannot be thresholds: with them a detector would miss contacts, or always feel one."""
@@ -93,18 +112,29 @@ class Thresholds:
             raise TaupiError("each joint needs as many speeds as torques, two at least, and one standing.")
         for joint, speeds, torques, standing in zip(self.joints, self.speeds, self.torques, self.standing, strict=True):
             for torque in torques.tolist():
-                positive(f"a torque of {joint}", torque)
+                if not _TORQUES[0] <= positive(f"a torque of {joint}", torque) <= _TORQUES[1]:
+                    raise TaupiError(
+                        "a torque of {joint} is {got!r}, expected {low:g} to {high:g} N m or N.",
+                        joint=joint,
+                        got=torque,
+                        low=_TORQUES[0],
+                        high=_TORQUES[1],
+                    )
             if not (np.isfinite(speeds).all() and speeds[0] >= 0 and (np.diff(speeds) > 0).all()):
                 raise TaupiError(
-                    f"speeds of {joint} are {speeds.round(3).tolist()}, expected finite ones in rising order."
+                    "speeds of {joint} are {got}, expected finite ones in rising order.",
+                    joint=joint,
+                    got=speeds.round(3).tolist(),
                 )
             positive(f"standing of {joint}", float(standing))
         positive("hours", self.hours)
         whole_number("alarms", self.alarms, 0)
         observer_bandwidth("bandwidth_hz", self.bandwidth_hz)
         truth("tracked", self.tracked)
+        whole_number("left_out", self.left_out, 0)
+        positive("raised", self.raised)
         if not self.together >= 1:
-            raise TaupiError(Argument("together"), f" is {shown(self.together)}, expected at least 1.")
+            raise TaupiError("{together} is {got!r}, expected at least 1.", got=self.together)
 
     def at(self, qd: Vector, dry: Vector) -> Vector:
         """Return the thresholds (n,) over SX, at velocities `qd` (n,) of joints that can hold `dry` (n,) of friction at rest."""
@@ -126,8 +156,16 @@ class Thresholds:
 
     def norm(self, residuals: Residuals) -> np.ndarray:
         """Return the norm (N,) of the shares felt / threshold of all joints, along the log of `residuals`."""
+        return np.asarray(np.linalg.norm(self._shares(residuals), axis=0))
+
+    def level(self, residuals: Residuals) -> np.ndarray:
+        """Return the level (N,) along the log of `residuals`: above 1, some joint feels a contact, or all of them together."""
+        shares = self._shares(residuals)
+        return np.maximum(shares.max(axis=0, initial=0.0), np.linalg.norm(shares, axis=0) / self.together)
+
+    def _shares(self, residuals: Residuals) -> np.ndarray:
         joints = zip(residuals.torque.T, residuals.speed.T, self.speeds, self.torques, strict=True)
-        return np.linalg.norm([felt / np.interp(speed, v, t) for felt, speed, v, t in joints], axis=0)
+        return np.array([felt / np.interp(speed, v, t) for felt, speed, v, t in joints])
 
     @property
     def alarms_per_hour(self) -> tuple[float, float]:
@@ -140,13 +178,18 @@ class Thresholds:
     def sentence(self) -> str:
         """What is known about false alarms: the rate asked for, and what the logs can show."""
         alarms, (seen, most) = self.calibration.false_alarms_per_hour, self.alarms_per_hour
+        parts = f"regions of positions that were left out had {self.left_out}"
+        if self.raised > 1:
+            parts += f", so that all are raised by a factor of {self.raised:.3g}"
+        more = "longer logs of motions like those to come" + ("" if self.tracked else ", or a tracker of friction,")
+        helps = "" if most <= _FEW * alarms else f"; {more} would show or make it lower"
         return (
             f"thresholds for {alarms:g} false alarm{'s' * (alarms != 1)} per hour, extrapolated from "
-            f"{self.hours * 60:.3g} min without contacts, in which there were {self.alarms} ({seen:.3g} per hour); so short "
-            f"a time proves no less than {most:.3g} per hour (95 %)"
+            f"{self.hours * 60:.3g} min without contacts, in which there were {self.alarms} ({seen:.3g} per hour); {parts}; so "
+            f"short a time proves no less than {most:.3g} per hour (95 %){helps}"
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the thresholds as plain data."""
         joints = {
             name: {
@@ -158,7 +201,7 @@ class Thresholds:
         }
         observer = {"bandwidth_hz": self.bandwidth_hz, "tracked": self.tracked}
         together = {} if np.isinf(self.together) else {"together": self.together}
-        evidence = {"hours": self.hours, "alarms": self.alarms}
+        evidence = {"hours": self.hours, "alarms": self.alarms, "left_out": self.left_out, "raised": self.raised}
         return {**self.calibration.to_dict(), **observer, **evidence, **together, "joints": joints}
 
     @classmethod
@@ -178,6 +221,8 @@ class Thresholds:
             data["alarms"],
             data["bandwidth_hz"],
             data["tracked"],
+            data.get("left_out", 0),
+            data.get("raised", 1.0),
         )
 
     def __repr__(self) -> str:
@@ -196,7 +241,7 @@ def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Cal
     from taupi.identification.online.contacts import ContactDetector
 
     if not logs:
-        raise TaupiError(Argument("logs"), " is empty, expected logs of motions without contacts.")
+        raise TaupiError("{logs} is empty, expected logs of motions without contacts.")
     seen = _residuals(replace(observer, tracker=None), observer, logs)
     thresholds = _of_joints(observer, seen, calibration)
     if observer.tracker is not None:
@@ -206,7 +251,7 @@ def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Cal
         seen = _residuals(ContactDetector(observer, plain), observer, logs)
         torques = _of_joints(observer, seen, calibration).torques
         thresholds = replace(plain, torques=np.maximum(plain.torques, torques))
-    thresholds = with_together(thresholds, seen)
+    thresholds = raised_by_left_out(with_together(thresholds, seen), seen, calibration)
     detector = ContactDetector(observer, thresholds)
     alarms = sum(len(detector.contacts(log)) for log in logs)
     return replace(detector, thresholds=replace(thresholds, alarms=alarms))
@@ -235,14 +280,60 @@ def with_together(thresholds: Thresholds, residuals: Sequence[Residuals]) -> Thr
     return replace(thresholds, together=max(tail.exceeded(rate, thresholds.hours, _shape_in_motion([tail])), 1.0))
 
 
+def raised_by_left_out(thresholds: Thresholds, residuals: Sequence[Residuals], calibration: Calibration) -> Thresholds:
+    """Return `thresholds` raised until regions of positions that they were not found from keep the rate, too.
+
+    Thresholds from all other regions are held against one region after the other: what a model leaves where it moves elsewhere is
+    more than where it has been looked at. If there are more alarms than chance allows at the rate of the `calibration`, the
+    factor is the level r / threshold that these regions exceed at this rate.
+    """
+    from scipy.stats import poisson
+
+    stretches = [_means(r.q, r.stretch) for r in residuals]
+    regions = Blocks.regions(np.concatenate([means for means, _ in stretches]), _REGIONS)
+    ends = np.cumsum([0, *(len(means) for means, _ in stretches)])
+    labels = [regions.of_row[a:b][places] for (_, places), a, b in zip(stretches, ends[:-1], ends[1:], strict=True)]
+    peaks, alarms = [], 0
+    for k in range(regions.count):
+        rest = [r.part(own != k) for r, own in zip(residuals, labels, strict=True)]
+        if not sum(r.seconds for r in rest) >= _SHORTEST:
+            return thresholds
+        others = with_together(find_thresholds(thresholds.joints, thresholds.standing, rest, calibration), rest)
+        for r, own in zip(residuals, labels, strict=True):
+            part = r.part(own == k)
+            peaks.append(_peaks_of(others.level(part), part.stretch))
+            alarms += int((peaks[-1] > 1).sum())
+    rate, raised = calibration.false_alarms_per_hour, 1.0
+    if poisson.sf(alarms - 1, rate * thresholds.hours) < _BY_CHANCE:
+        tail = Tail.of(peaks)
+        level = tail.exceeded(rate, thresholds.hours, _shape_in_motion([tail]))
+        raised = max(min(level, float(np.concatenate(peaks).max())), 1.0)
+    return replace(thresholds, torques=raised * thresholds.torques, left_out=alarms, raised=raised)
+
+
+def _means(values: np.ndarray, stretches: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the means (k, n) of `values` (N, n) over stretches, by their numbers (N,), and which one (N,) each belongs to."""
+    _, places = np.unique(stretches, return_inverse=True)
+    sums = np.zeros((places.max() + 1, values.shape[1]))
+    np.add.at(sums, places, values)
+    return sums / np.bincount(places)[:, None], places
+
+
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """The felt residual and the speed |qd|, (N, n) each along a log, and the number (N,) of each sample's stretch."""
+    """The felt residual, the speed |qd| and q, (N, n) each along a log, and the number (N,) of each sample's stretch."""
 
     torque: np.ndarray
     speed: np.ndarray
+    q: np.ndarray
     stretch: np.ndarray
     seconds: float
+
+    def part(self, samples: np.ndarray) -> Residuals:
+        """Return those of some `samples` (N,)."""
+        share = float(samples.mean())
+        parts = self.torque[samples], self.speed[samples], self.q[samples], self.stretch[samples]
+        return Residuals(*parts, self.seconds * share)
 
     @classmethod
     def of(cls, component: MomentumObserver | ContactDetector, observer: MomentumObserver, log: Log) -> Residuals:
@@ -255,7 +346,7 @@ class Residuals:
     def along(cls, log: Log, residual: np.ndarray, qd: np.ndarray) -> Residuals:
         """Return the same for any `residual` (N, n) along a `log` with velocities `qd` (N, n)."""
         time = log.time - log.time[0]
-        return cls(felt_torque(residual), np.abs(qd), (time // _STRETCH).astype(int), log.duration)
+        return cls(felt_torque(residual), np.abs(qd), log.q, (time // _STRETCH).astype(int), log.duration)
 
 
 def felt_torque(residual: np.ndarray) -> np.ndarray:
@@ -274,8 +365,10 @@ def find_thresholds(
     hours = sum(r.seconds for r in residuals) / 3600
     if not 3600 * hours >= _SHORTEST:
         raise TaupiError(
-            f"The logs last {3600 * hours:.3g} s, expected at least {_SHORTEST:g} s: less says nothing of rare residuals.",
+            "The logs last {hours:.3g} s, expected at least {shortest:g} s: less says nothing of rare residuals.",
             remedy="Give logs of motions without contacts, of a minute or more.",
+            hours=3600 * hours,
+            shortest=_SHORTEST,
         )
     n, rate = len(joints), _ALONE * calibration.false_alarms_per_hour / len(joints) / (_RANGES + 1)
     edges = [_edges(np.concatenate([r.speed[:, j] for r in residuals]), standing[j]) for j in range(n)]
@@ -389,3 +482,69 @@ def _increasing(knots: Sequence[float]) -> np.ndarray:
     for knot in knots[1:]:
         result.append(max(float(knot), result[-1] * (1 + 1e-6) + 1e-9))
     return np.array(result)
+
+
+_SCHEMA = 2
+_REMEDY = "Write thresholds with taupi contacts ... -o thresholds.json."
+
+
+class JointData(TypedDict):
+    """The thresholds of a joint."""
+
+    speeds: list[float]
+    torques: list[float]
+    standing: float
+
+
+class ThresholdsData(TypedDict):
+    """What a file of thresholds must hold."""
+
+    joints: dict[str, JointData]
+    false_alarms_per_hour: float
+    breakaway: float
+    hours: float
+    alarms: int
+    bandwidth_hz: float
+    tracked: bool
+
+
+class OptionalData(ThresholdsData, total=False):
+    """Optional entries."""
+
+    together: float
+    left_out: int
+    raised: float
+
+
+def write_thresholds(thresholds: Thresholds, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write `thresholds` as JSON to `path`; a file that exists is overwritten only with `force`."""
+    data = {"schema": _SCHEMA, "taupi": __version__, **thresholds.to_dict()}
+    write_text(path, json.dumps(data, indent=2) + "\n", force)
+
+
+def read_thresholds(path: str | os.PathLike[str], robot: Robot) -> Thresholds:
+    """Return the thresholds in the file at `path`, which are for the joints of a `robot`."""
+    file, expected = path_of(path, "the path of a file"), "thresholds of contacts"
+    where = printable(file)
+    data = parse_json(read_bytes(file, expected), where, expected)
+    if not isinstance(data, dict) or not {"schema", "joints"} <= set(data):
+        raise TaupiError("{where} holds no thresholds.", remedy=_REMEDY, where=where)
+    if data["schema"] != _SCHEMA:
+        raise TaupiError(
+            "{where} has schema {schema!r}, this version reads {other_schema}.",
+            remedy=_REMEDY,
+            where=where,
+            schema=data["schema"],
+            other_schema=_SCHEMA,
+        )
+    try:
+        data = conformed(data, OptionalData, "it")
+        thresholds = Thresholds.from_dict(data)
+    except TaupiError as error:
+        raise TaupiError(
+            "{where} is damaged: {error}", remedy=_REMEDY, where=where, error=str(error).removeprefix("it: ")
+        ) from None
+    if thresholds.joints != robot.joint_names:
+        own, known = (", ".join(names) for names in (thresholds.joints, robot.joint_names))
+        raise TaupiError("{where} has thresholds of {own}, expected {known}.", where=where, own=own, known=known)
+    return thresholds

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.dynamics.terms import column_at_speed, drifting_terms, kind_of
+from taupi.errors import TaupiError
+from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.friction.dry_friction import friction_plan
+from taupi.identification.inputs import LogsLike, each_run, log_list
+from taupi.identification.physical.standard_parameters import rows_from_covariance
+from taupi.identification.results.fit import Fit
+from taupi.identification.row_layout import RowLayout
+from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.factors import JointFactor, triangle
+from taupi.identification.rows.pieces import compress_recordings
+from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.recording import LogRecord, Recording
+from taupi.identification.rows.workers import Workers
+from taupi.identification.solve import WEAK
+from taupi.signals.read import LogLike
+from taupi.signals.reading import Reading, Streaming
 
 # Rounds in which the noise of each joint is estimated again from the residual.
 _ROUNDS = 3
@@ -70,9 +87,9 @@ def difference(
     """
     joints = len(noise)
     for _ in range(_ROUNDS):
-        system = _System(pieces, joints, x, columns, spread, prior, noise)
+        system = _DifferenceSystem(pieces, joints, x, columns, spread, prior, noise)
         noise = system.noise(noise)
-    system = _System(pieces, joints, x, columns, spread, prior, noise)
+    system = _DifferenceSystem(pieces, joints, x, columns, spread, prior, noise)
     noisy = system.gain @ system.gain.T
     last = 1 + max(f.stretch for f in pieces)
     group = {(f.file, f.stretch): f.stretch * STRETCHES // last for f in pieces}
@@ -80,7 +97,7 @@ def difference(
     for k in range(STRETCHES):
         rest = [f for f in pieces if group[f.file, f.stretch] != k]
         if 0 < len(rest) < len(pieces):
-            parts.append(_System(rest, joints, x, columns, spread, prior, noise).theta)
+            parts.append(_DifferenceSystem(rest, joints, x, columns, spread, prior, noise).theta)
     if len(parts) > 2:
         moved = np.array(parts) - np.mean(parts, axis=0)
         variance = (len(parts) - 1) / len(parts) * np.sum(moved**2, axis=0)
@@ -99,7 +116,7 @@ def difference(
     )
 
 
-class _System:
+class _DifferenceSystem:
     """The equations of one estimate: the rows of all joints, each weighted by the noise of its joint."""
 
     def __init__(
@@ -177,3 +194,97 @@ def inverse(matrix: np.ndarray) -> np.ndarray:
     eigenvalues, v = np.linalg.eigh(matrix / np.outer(scale, scale))
     result = (v / np.maximum(eigenvalues, 1e-12 * max(float(eigenvalues[-1]), 1e-300))) @ v.T
     return np.asarray(result / np.outer(scale, scale))
+
+
+def fit_errors(fit: Fit) -> np.ndarray:
+    """Return F (b, q) so that F F^T is the covariance of the robot's parameters in a later log about those of a fit.
+
+    It is the sum of that of the fit; that of friction, which drifts from run to run; and, along what the fit's logs left open,
+    one that allows for a torque as large as the whole torque.
+    """
+    eigenvalues, vectors = np.linalg.eigh(fit.covariance)
+    own = vectors * np.sqrt(np.clip(eigenvalues, 0.0, None))
+    return np.hstack([own, np.diag(drift_sizes(fit.basis, fit.values, fit.speeds)), open_directions(fit)])
+
+
+def drift_sizes(base: BaseParameters, values: np.ndarray, speeds: Mapping[str, float]) -> np.ndarray:
+    """Return the standard deviations (b,) by which friction changes from run to run, 0 for what does not change.
+
+    As gears warm up, each term changes by about its share `drift` of the joint's friction at its largest speed.
+
+    `values` are base parameters (b,), `speeds` the largest of the joints by name.
+    """
+    entries, drift = base.parameters.layout.entries, drifting_terms()
+    friction = [kind for kind in drift if not kind_of(kind).constant]
+    sizes = {(e.owner, e.kind): abs(float(v)) for e, v in zip(entries, values, strict=True)}
+    result = np.zeros(len(entries))
+    fastest = max(speeds.values(), default=1.0) or 1.0
+    for k, entry in enumerate(entries):
+        if entry.kind in drift:
+            speed = speeds.get(entry.owner, fastest) or fastest
+            size = sum(sizes.get((entry.owner, kind), 0.0) * column_at_speed(kind, speed) for kind in friction)
+            result[k] = drift[entry.kind] * size / column_at_speed(entry.kind, speed)
+    return result
+
+
+def open_directions(fit: Fit) -> np.ndarray:
+    """Return the combinations of parameters that the fit's logs did not determine (b, d), as large as the torque allows."""
+    rows = rows_from_covariance(fit.values, fit.covariance) if fit.triangle is None else fit.triangle
+    y, torque = rows[:, :-1], float(np.linalg.norm(rows[:, -1]))
+    length = np.linalg.norm(y, axis=0)
+    scale = np.where(length > 1e-12 * max(float(length.max(initial=0.0)), 1e-300), length, 1.0)
+    unit = np.where(scale == length, y / scale, 0.0)
+    _, s, vt = np.linalg.svd(unit, full_matrices=True)
+    rank = int((s > WEAK * max(float(s.max(initial=0.0)), 1e-300)).sum())
+    return np.asarray(torque * vt[rank:].T / scale[:, None])
+
+
+def later_recordings(
+    base: BaseParameters,
+    preparation: Preparation,
+    records: Sequence[LogRecord],
+    logs: LogsLike,
+    reading: Reading,
+    name: str = "log",
+) -> tuple[Recording, ...]:
+    """Return recordings of `logs`, prepared like those of a fit of `base`, of which there are `records`, with their cutoff.
+
+    Rows of joints that are slower than those of the fit are left out. `name` is that of the argument with the logs.
+    """
+    layout = RowLayout.of(base)
+    layout.require_rigid("What changed since a fit")
+    streaming = Streaming(**{name: getattr(reading, name) for name in Reading.names()}, stream=False)
+    runs = each_run(log_list(logs, name), layout.robot, streaming)
+    return tuple(_recording(base, preparation, records, log, streaming) for log in runs)
+
+
+def _recording(
+    base: BaseParameters, settings: Preparation, records: Sequence[LogRecord], log: LogLike, streaming: Streaming
+) -> Recording:
+    layout = RowLayout.of(base)
+    source = open_source(log, layout, settings, streaming)
+    with errors_naming(source.first.source.path):
+        if settings.cutoff_hz is None and not source.first.is_prepared:
+            cutoffs = [record.cutoff_hz for record in records if record.cutoff_hz]
+            if cutoffs:
+                hz = min(max(float(np.median(cutoffs)), source.lowest_cutoff_hz), 0.4 * source.rate_hz)
+                settings = dataclasses.replace(settings, cutoff_hz=hz)
+        recording = Recording.of(source, layout, settings)
+        least = recording.least_speeds
+        for record in records:
+            if len(record.least_speeds) == layout.count:
+                least = np.maximum(least, record.least_speeds)
+        return dataclasses.replace(recording, least_speeds=least)
+
+
+def rows_of_logs(base: BaseParameters, recordings: Sequence[Recording], values: np.ndarray) -> tuple[JointFactor, ...]:
+    """Return the rows [Y_b tau] of recordings as one triangle for each log, joint and stretch of time.
+
+    `values` (b,) give the load in the columns of friction that depends on it: those of the robot as it was in the logs.
+    """
+    with Workers(len(recordings)) as pool:
+        compressed = compress_recordings(pool, friction_plan(base, values), recordings)
+    factors = tuple(f for part in compressed for f in part.factors)
+    if not any(f.rows for f in factors):
+        raise TaupiError("No row is left of {sources:,} after filtering.", sources=[r.source.name for r in recordings])
+    return factors

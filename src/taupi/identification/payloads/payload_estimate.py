@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 
 from taupi.checks import is_number
-from taupi.errors import Argument, TaupiError, TaupiWarning, shown
+from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning
 from taupi.files import write_text
 from taupi.identification.payloads.difference import STRETCHES
 from taupi.identification.results.export import write_toml, write_urdf
 from taupi.identification.results.fit import Fit
 from taupi.model.body import body_to_com, symmetric
-from taupi.model.formats.urdf_writer import updated_text, with_tool
+from taupi.model.formats.urdf import updated_text, with_tool
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
-from taupi.tables import html_table, table
+from taupi.tables import estimate_text, html_table, interval_text, table, with_error
 
 AXES = "xyz"
 ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -38,7 +38,7 @@ class PayloadErrors(np.ndarray):
     (0.1, [0.01, 0.01, 0.02], 0.3)
     """
 
-    def __new__(cls, ten: Any) -> PayloadErrors:
+    def __new__(cls, ten: object) -> PayloadErrors:
         """Return the errors of ten numbers."""
         return np.asarray(ten, dtype=float).view(cls)
 
@@ -92,18 +92,44 @@ class PayloadEstimate:
     noise: np.ndarray = field(default_factory=lambda: np.zeros((10, 10)), repr=False)
 
     @property
+    def mass_is_seen(self) -> bool:
+        """Whether the log shows the mass, and not only first moments."""
+        return bool(self.determined[0])
+
+    @property
     def mass(self) -> float:
-        """The mass, kg."""
-        return float(self.parameters[0])
+        """The mass, kg; NaN if it is not seen."""
+        return float(self.parameters[0]) if self.mass_is_seen else math.nan
+
+    @property
+    def moment(self) -> np.ndarray:
+        """The first moment, mass times centre of mass (3,), in the axes of the frame, kg m."""
+        return np.asarray(self.parameters[1:4])
+
+    @property
+    def moment_stderr(self) -> np.ndarray:
+        """The standard errors (3,) of the first moment, infinite for what a log does not determine."""
+        return self._moment_errors(self.covariance)
+
+    def _moment_errors(self, covariance: np.ndarray) -> np.ndarray:
+        return np.where(self.determined[1:4], np.sqrt(np.clip(np.diag(covariance)[1:4], 0.0, None)), np.inf)
+
+    def moment_intervals(self, level: float = 0.95) -> np.ndarray:
+        """Return half the widths (3,) of intervals of the first moment; `level` is the share that contains the truth."""
+        return _half_widths(self.moment_stderr, self._moment_errors(self.noise), level)
 
     @property
     def com(self) -> np.ndarray:
-        """The centre of mass (3,) in the axes of the frame, m."""
+        """The centre of mass (3,) in the axes of the frame, m; NaN if the mass is not seen."""
+        if not self.mass_is_seen:
+            return np.full(3, np.nan)
         return self.parameters[1:4] / self.mass if self.mass > 0 else np.zeros(3)
 
     @property
     def inertia(self) -> np.ndarray:
-        """The inertia about the centre of mass (3, 3) in the axes of the frame, kg m^2."""
+        """The inertia about the centre of mass (3, 3) in the axes of the frame, kg m^2; NaN if the mass is not seen."""
+        if not self.mass_is_seen:
+            return np.full((3, 3), np.nan)
         return np.array(body_to_com(self.parameters.tolist())[2], dtype=float)
 
     @cached_property
@@ -116,19 +142,12 @@ class PayloadEstimate:
 
         `level` is the share of intervals that contain the truth, 0.95 by default.
         """
-        from scipy.stats import t
-
-        if not is_number(level) or not 0 < level < 1:
-            raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
-        # By Satterthwaite (1946): the part due to noise has the degrees of freedom of the stretches; the rest is taken as exact.
-        error = np.asarray(self.stderr)
-        known = np.isfinite(error)
-        share = np.where(known, np.asarray(self._errors(self.noise)), 0.0) / np.where(known & (error > 0), error, 1.0)
-        freedom = (STRETCHES - 1) / np.maximum(share**4, 1e-9)
-        return PayloadErrors(error * t.ppf(0.5 + level / 2, freedom))
+        return PayloadErrors(_half_widths(np.asarray(self.stderr), np.asarray(self._errors(self.noise)), level))
 
     def _errors(self, covariance: np.ndarray) -> PayloadErrors:
         """Return the standard errors of mass, centre of mass and inertia, for a covariance of the ten parameters."""
+        if not self.mass_is_seen:
+            return PayloadErrors(np.full(10, np.inf))
         jacobian = self._jacobian
         errors = np.sqrt(np.clip(np.einsum("ik,kl,il->i", jacobian, covariance, jacobian), 0.0, None))
         determined = self.determined.copy()
@@ -154,6 +173,7 @@ class PayloadEstimate:
     @cached_property
     def robot(self) -> Robot:
         """The identified robot with this payload; friction for which a description has no place is left out."""
+        self.require_mass()
         return self.robot_without.with_payload(self.mass, self.com, self.inertia, self.frame)
 
     @cached_property
@@ -163,28 +183,45 @@ class PayloadEstimate:
             warnings.simplefilter("ignore", TaupiWarning)
             return self.fit.robot_identified(anyway=True)
 
+    def require_mass(self) -> None:
+        """Refuse what needs a body if only first moments are seen."""
+        if not self.mass_is_seen:
+            raise NotIdentifiedError(
+                "The log shows first moments of the payload on {frame}, but not its mass.",
+                remedy="Record a motion in which gravity turns the arm, and its wrist, up and down.",
+                frame=self.frame,
+            )
+
     # To read ------------------------------------------------------------------------------------------------------
 
     @property
     def summary(self) -> str:
         """One line: mass and centre of mass with their standard errors."""
+        where = f"{self.frame} of {self.fit.robot.name}"
+        if not self.mass_is_seen:
+            parts = zip(AXES, self.moment, self.moment_stderr, strict=True)
+            listed = ", ".join(f"{a} {estimate_text(1000 * h, 1000 * e)}" for a, h, e in parts if np.isfinite(e))
+            head = f"Payload on {where}" if self.present else f"No payload is seen on {where}"
+            return f"{head}: first moment {listed} g m; its mass is not seen in this log"
         if not self.present:
             most = self.mass + self.intervals().mass
-            return f"No payload is seen on {self.frame} of {self.fit.robot.name}: less than {most:.3g} kg."
+            return f"No payload is seen on {where}: less than {most:.3g} kg."
         error = self.stderr
         com = ", ".join(
-            f"{AXES[k]} {_with_error(1000 * c, 1000 * e)} mm" if np.isfinite(e) else f"{AXES[k]} not determined"
+            f"{AXES[k]} {estimate_text(1000 * c, 1000 * e)} mm" if np.isfinite(e) else f"{AXES[k]} not determined"
             for k, (c, e) in enumerate(zip(self.com, error.com, strict=True))
         )
         inertia = "" if np.isfinite(error.inertia).any() else "; its inertia is not determined by this log"
-        return (
-            f"Payload on {self.frame} of {self.fit.robot.name}: {self.mass:.4g} ± {error.mass:.2g} kg, centre of mass {com}"
-            f"{inertia}"
-        )
+        return f"Payload on {where}: {estimate_text(self.mass, error.mass)} kg, centre of mass {com}{inertia}"
 
     @property
     def present(self) -> bool:
-        """Whether there is a payload at all: its mass is more than two standard errors (of noise and fit) from zero."""
+        """Whether there is a payload at all: its mass is more than two standard errors (of noise and fit) from zero.
+
+        Where its mass is not seen, a first moment has to be.
+        """
+        if not self.mass_is_seen:
+            return bool((np.abs(self.moment) > 2 * self.moment_stderr).any())
         own = float(self.covariance[0, 0]) - (self.gain_uncertainty * self.mass) ** 2
         return self.mass > 2 * float(np.sqrt(max(own, 0.0)))
 
@@ -192,19 +229,22 @@ class PayloadEstimate:
         """Return the table of its numbers: quantity, value, standard error, 95 % interval, unit; the first row is the heading."""
         result: list[tuple[str, ...]] = [("payload", "value", "± standard error", "95 % interval", "unit")]
         error, half = np.asarray(self.stderr), np.asarray(self.intervals())
-        names = ["mass", *(f"centre {a}" for a in AXES), *(f"I{AXES[i]}{AXES[j]}" for i, j in ENTRIES)]
-        values = [self.mass, *self.com, *(self.inertia[i, j] for i, j in ENTRIES)]
-        units = ["kg", *3 * ["m"], *6 * ["kg m^2"]]
+        error, half = np.append(error, self.moment_stderr), np.append(half, self.moment_intervals())
+        inertia = [f"I{AXES[i]}{AXES[j]}" for i, j in ENTRIES]
+        names = ["mass", *(f"centre {a}" for a in AXES), *inertia, *(f"first moment {a}" for a in AXES)]
+        values = [self.mass, *self.com, *(self.inertia[i, j] for i, j in ENTRIES), *self.moment]
+        units = ["kg", *3 * ["m"], *6 * ["kg m^2"], *3 * ["kg m"]]
         for name, value, e, h, unit in zip(names, values, error.tolist(), half.tolist(), units, strict=True):
             if np.isfinite(e):
-                result.append((name, f"{value:.4g}", f"{e:.2g}", f"{value - h:.4g} ... {value + h:.4g}", unit))
+                result.append((name, *with_error(value, e), interval_text(value - h, value + h, e), unit))
             else:
                 result.append((name, "-", "-", "not determined", unit))
         return result
 
     def to_dict(self) -> dict[str, Any]:
         """Return the payload as plain data, ready for JSON; what is not determined is None."""
-        error, half = self.stderr, self.intervals()
+        error, half, half_moment = self.stderr, self.intervals(), self.moment_intervals()
+        ends = np.repeat(self.moment_stderr[:, None], 2, axis=1)
         return {
             "schema": "taupi.payload/1",
             "robot": self.fit.robot.name,
@@ -214,6 +254,13 @@ class PayloadEstimate:
                 "value": self.mass,
                 "stderr": error.mass,
                 "interval": [self.mass - half.mass, self.mass + half.mass],
+            }
+            if self.mass_is_seen
+            else {"value": None, "stderr": None, "interval": None},
+            "moment": {
+                "value": _plain(self.moment, self.moment_stderr),
+                "stderr": _plain(self.moment_stderr, self.moment_stderr),
+                "interval": _plain(np.array([self.moment - half_moment, self.moment + half_moment]).T, ends),
             },
             "com": {"value": _plain(self.com, error.com), "stderr": _plain(error.com, error.com)},
             "inertia": {"value": _plain(self.inertia, error.inertia), "stderr": _plain(error.inertia, error.inertia)},
@@ -236,14 +283,19 @@ class PayloadEstimate:
         return html_table(self.summary, self.rows(), self.notes)
 
 
-def _with_error(value: float, error: float) -> str:
-    """Return a number and its standard error, to the second digit of the error.
+def _half_widths(error: np.ndarray, noise: np.ndarray, level: float) -> np.ndarray:
+    """Return half the widths of intervals for standard errors, of which those due to `noise` come from few stretches.
 
-    >>> _with_error(19.963, 0.0761), _with_error(153.2, 7.2), _with_error(1.0, 0.0)
-    ('19.963 ± 0.076', '153.2 ± 7.2', '1.000 ± 0.000')
+    By Satterthwaite (1946): the part due to noise has the degrees of freedom of the stretches; the rest is taken as exact.
     """
-    digits = max(0, 1 - math.floor(math.log10(error))) if error > 0 else 3
-    return f"{value:.{min(digits, 3)}f} ± {error:.{min(digits, 3)}f}"
+    from scipy.stats import t
+
+    if not is_number(level) or not 0 < level < 1:
+        raise TaupiError("{level} is {got!r}, expected a share between 0 and 1, such as 0.95.", got=level)
+    known = np.isfinite(error)
+    share = np.where(known, noise, 0.0) / np.where(known & (error > 0), error, 1.0)
+    freedom = (STRETCHES - 1) / np.maximum(share**4, 1e-9)
+    return np.asarray(error * t.ppf(0.5 + level / 2, freedom))
 
 
 def _plain(values: np.ndarray, errors: np.ndarray) -> Any:
@@ -253,21 +305,27 @@ def _plain(values: np.ndarray, errors: np.ndarray) -> Any:
     return [float(v) if np.isfinite(e) else None for v, e in zip(values, errors, strict=True)]
 
 
-def _record(fit: Fit) -> Mapping[str, Any]:
+def _record(fit: Fit) -> Mapping[str, object]:
     logs: Sequence[str] = [log.name for log in fit.logs]
     return {**fit.record, "fitted_logs": list(logs)}
 
 
 @write_urdf.register
 def _(source: PayloadEstimate, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    source.require_mass()
     robot = source.fit.robot_identified(anyway)
     if robot.source.format != "urdf":
-        raise TaupiError(f"{robot.name} comes from {robot.source.format}, expected URDF: there is none to write back.")
+        raise TaupiError(
+            "{robot} comes from {format}, expected URDF: there is none to write back.",
+            robot=robot.name,
+            format=robot.source.format,
+        )
     body = tuple(exact(float(v)) for v in source.parameters)
     write_text(path, with_tool(updated_text(robot), source.frame, body), force)
 
 
 @write_toml.register
 def _(source: PayloadEstimate, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    source.require_mass()
     body = source.fit.robot_identified(anyway).with_payload(source.mass, source.com, source.inertia, source.frame)
     write_toml(body, path, force)

@@ -1,31 +1,177 @@
-"""From two fits, or a fit and a log, to what has changed about the robot: `taupi.what_changed`."""
+"""What has changed since a fit: the alternatives that a later log is tried with, and the one that explains it."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError
+from taupi.dynamics.terms import column_at_speed, drifting_terms, friction_headings, kind_of
+from taupi.errors import TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.inputs import LogsLike
-from taupi.identification.payloads.change_list import Change, ChangeList
-from taupi.identification.payloads.difference import Difference, difference, inverse
-from taupi.identification.payloads.fit_errors import DRIFT, drift_sizes, open_directions
-from taupi.identification.payloads.identify_body import body_size, carrying_frame, fit_of, payload_columns, total_mass
-from taupi.identification.payloads.later_log import later_recordings, rows_of_logs
-from taupi.identification.payloads.real_body import body_scale
+from taupi.identification.payloads.difference import (
+    Difference,
+    difference,
+    drift_sizes,
+    inverse,
+    later_recordings,
+    open_directions,
+    rows_of_logs,
+)
+from taupi.identification.payloads.identify_body import (
+    body_scale,
+    body_size,
+    carrying_frame,
+    fit_of,
+    payload_columns,
+    total_mass,
+)
 from taupi.identification.results.fit import Fit
-from taupi.identification.rows.preparation import PREDICTION_CHANGES
+from taupi.identification.rows.preparation import PredictionOptions, Preparation, settle_prediction
 from taupi.model.robot_parts import Frame
-from taupi.settings import takes
+from taupi.schema import finite_or_none
 from taupi.signals.log import Log
 from taupi.signals.reading import Reading
+from taupi.tables import html_table, table
 from taupi.threads import small_algebra
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+# A change counts if it is larger than this many standard errors: among 20 numbers, chance does that once in 800 times.
+CLEARLY = 4.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """One number that may have changed.
+
+    Attributes:
+        kind: "mass", "friction" or "offset".
+        owner: The frame that carries the mass, or the joint.
+        value: The change, in `unit`.
+        stderr: Its standard error.
+        before: The number before, 0 for a mass that is added.
+        unit: kg, N m or N.
+        speed: The speed at which friction is compared, rad/s or m/s; 0 for others.
+    """
+
+    kind: str
+    owner: str
+    value: float
+    stderr: float
+    before: float
+    unit: str
+    speed: float = 0.0
+
+    @property
+    def distance(self) -> float:
+        """The change in standard errors."""
+        return abs(self.value) / self.stderr if self.stderr > 0 else (np.inf if self.value else 0.0)
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is larger than chance allows."""
+        return self.distance > CLEARLY
+
+    @property
+    def sentence(self) -> str:
+        """The change in words."""
+        more = "more" if self.value > 0 else "less"
+        size = f"{abs(self.value):.3g} {self.unit}"
+        by = f"({self.distance:.0f} standard errors)"
+        if self.kind == "mass":
+            return f"{size} {more} on {self.owner} {by}"
+        if self.kind == "offset":
+            return f"{size} {more} constant torque at {self.owner} {by}"
+        unit = "m/s" if self.unit == "N" else "rad/s"
+        share = f", {self.value / self.before:+.0%}" if self.before else ""
+        return f"{size} {more} friction of {self.owner} at {self.speed:.2g} {unit}{share} {by}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChangeList:
+    """What has changed about a robot between two fits, or between a fit and a log.
+
+    Attributes:
+        first: The reference.
+        second: What is compared.
+        changes: The changes, largest in standard errors first.
+        notes: What they may mean, in words.
+    """
+
+    first: str
+    second: str
+    changes: tuple[Change, ...]
+    notes: tuple[str, ...] = ()
+
+    def named(self, first: str, second: str) -> ChangeList:
+        """Return the same changes with other names, `first` and `second`."""
+        return replace(self, first=first, second=second)
+
+    @property
+    def clear(self) -> tuple[Change, ...]:
+        """The changes that are larger than chance allows."""
+        return tuple(c for c in self.changes if c.clear)
+
+    @property
+    def sentence(self) -> str:
+        """What has changed, by how many standard errors."""
+        if not self.clear:
+            largest = self.changes[0]
+            return (
+                f"Between {self.first} and {self.second} nothing has changed by more than {CLEARLY:.0f} standard errors; the "
+                f"largest difference is {largest.sentence}."
+            )
+        listed = "; ".join(c.sentence for c in self.clear[:4])
+        rest = f"; and {len(self.clear) - 4} smaller changes" if len(self.clear) > 4 else ""
+        return f"{self.second} has, compared with {self.first}: {listed}{rest}."
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Return the table of all changes; the first row is the heading."""
+        result: list[tuple[str, ...]] = [("what", "where", "change", "±", "unit", "standard errors", "before")]
+        for c in self.changes:
+            before = f"{c.before:.3g}" if c.kind != "mass" else "-"
+            numbers = (f"{c.value:+.3g}", f"{c.stderr:.2g}", c.unit, f"{c.distance:.1f}", before)
+            result.append((c.kind, c.owner, *numbers))
+        return result
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the changes as plain data, ready for JSON."""
+        return {
+            "schema": "taupi.changes/1",
+            "first": self.first,
+            "second": self.second,
+            "sentence": self.sentence,
+            "changes": [
+                {
+                    "kind": c.kind,
+                    "owner": c.owner,
+                    "value": c.value,
+                    "stderr": c.stderr,
+                    "unit": c.unit,
+                    "before": c.before,
+                    "speed": c.speed,
+                    "in_standard_errors": finite_or_none(c.distance),
+                    "clear": c.clear,
+                }
+                for c in self.changes
+            ],
+            "notes": list(self.notes),
+        }
+
+    def __repr__(self) -> str:
+        return "\n".join([self.sentence, *table(self.rows()), *(f"- {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.sentence, self.rows(), self.notes)
+
 
 # Friction may change by this many times its usual change from run to run: the scale of what is expected.
 _WIDE = 10.0
@@ -33,22 +179,32 @@ _WIDE = 10.0
 _MOST = 0.6
 
 
-@takes(reading=Reading, preparation=PREDICTION_CHANGES)
 @small_algebra
 def what_changed(
     first: Fit | str | os.PathLike[str],
     second: Fit | LogsLike,
     *,
     at: str | None = None,
-    reading: Reading,
-    preparation: Mapping[str, Any],
+    reading: Reading | None = None,
+    preparation: Preparation | None = None,
+    **options: Unpack[PredictionOptions],
 ) -> ChangeList:
-    """Return what has changed about a robot since its `first` fit: a load, the friction of joints, with standard errors.
+    """Return what has changed about a robot since its first fit: a load, the friction of joints, with standard errors.
 
-    `second` is another Fit of the same robot, or a log, a path or a list of logs. A change of base parameters is explained by a
-    body at the frame `at`, by default the tip, and by friction; what is compared is friction at the largest speed of the first
-    fit's logs, which is known best. `first` may be the path of a fit.json. Logs are prepared as those of the first fit were,
-    except for the settings named here.
+    A change of base parameters is explained by a body at a frame and by friction; what is compared is friction at the largest
+    speed of the first fit's logs, which is known best. Logs are prepared as those of the first fit were, except for the settings
+    named here.
+
+    Args:
+        first: The first fit, or the path of a fit.json.
+        second: Another Fit of the same robot, or a log, a path or a list of logs.
+        at: The frame at which a body may have been added; the tip by default.
+        reading: How files are read, a `taupi.Reading`.
+        preparation: What differs in how logs are prepared, a `taupi.Preparation`.
+        options: The fields of `reading` and `preparation` as keywords.
+
+    Returns:
+        The changes; `.clear` are those that are beyond doubt.
 
     >>> import numpy as np, taupi as tp
     >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -61,14 +217,15 @@ def what_changed(
     >>> [c.kind for c in changes.clear]
     ['mass']
     """
+    settings, changed = settle_prediction(what_changed, options, reading, preparation)
     before = fit_of(first, "first")
     frame, names = carrying_frame(before.robot, at), _name(first, "the fit")
     columns, friction = _columns(before.basis, frame)
     if isinstance(second, Fit):
         estimate, other = _between_fits(before, second, columns, friction, frame), "the other fit"
     else:
-        settings = dataclasses.replace(before.preparation, **preparation)
-        recordings = later_recordings(before.basis, settings, before.logs, second, reading, "second")
+        prepared = dataclasses.replace(before.preparation, **changed)
+        recordings = later_recordings(before.basis, prepared, before.logs, second, settings, "second")
         estimate, other = _since_fit(before, recordings, columns, friction, frame), _logs_name(second)
     changes = _changes(before, estimate, friction, frame)
     return ChangeList(names, other, changes, tuple(_temperature(before, estimate, friction)))
@@ -87,7 +244,8 @@ def _logs_name(logs: Any) -> str:
 def _columns(base: BaseParameters, frame: Frame) -> tuple[np.ndarray, list[int]]:
     """Return the columns (b, 10 + k) of a body and of friction, and the places of friction among the base parameters."""
     entries = base.parameters.layout.entries
-    friction = [k for k, e in enumerate(entries) if e.kind in DRIFT]
+    drift = drifting_terms()
+    friction = [k for k, e in enumerate(entries) if e.kind in drift]
     return np.hstack([payload_columns(base, frame), np.eye(base.count)[:, friction]]), friction
 
 
@@ -114,17 +272,22 @@ def _since_fit(fit: Fit, recordings: Any, columns: np.ndarray, friction: list[in
 
 def _between_fits(first: Fit, second: Fit, columns: np.ndarray, friction: list[int], frame: Frame) -> Difference:
     """Return the changes of body and friction between two fits, by least squares in the metric of both covariances."""
-    if first.robot.joint_names != second.robot.joint_names or first.basis.elastic or second.basis.elastic:
+    if first.robot.joint_names != second.robot.joint_names:
         raise TaupiError(
-            f"The fits are of {first.robot.name} and {second.robot.name}, expected two fits of one robot with rigid joints."
+            "The fits are of {first} and {second}, expected two fits of one robot.",
+            first=first.robot.name,
+            second=second.robot.name,
         )
+    for fit in (first, second):
+        fit.equations.layout.require_rigid("What changed between two fits")
     shared = [n for n in first.names if n in second.names]
     i, j = ([f.names.index(n) for n in shared] for f in (first, second))
     inertial = [n for n in (*first.names, *second.names) if n not in shared]
     links = set(first.robot.link_names)
     if any(n.split(".")[0] in links for n in inertial):
         raise TaupiError(
-            Argument("second"), f" has other base parameters than the first fit ({inertial[0]}): its frames differ."
+            "{second} has other base parameters than the first fit ({inertial}): its frames differ.",
+            inertial=inertial[0],
         )
     covariance = np.zeros((len(shared), len(shared)))
     for fit, places in ((first, i), (second, j)):
@@ -132,7 +295,7 @@ def _between_fits(first: Fit, second: Fit, columns: np.ndarray, friction: list[i
         covariance += fit.covariance[np.ix_(places, places)] + open_ones @ open_ones.T
     # Friction that only one of the fits has absorbs part of what both share: it is left free.
     kinds = [e.kind for e in first.basis.parameters.layout.entries]
-    others = [k for k in i if kinds[k] in ("load", "curve", "stribeck")]
+    others = [k for k in i if kinds[k] in friction_headings() and kinds[k] not in drifting_terms()]
     a = np.hstack([columns, np.eye(len(first.values))[:, others]])[i]
     y = second.values[j] - first.values[i]
     metric = inverse(covariance)
@@ -156,11 +319,11 @@ def _changes(fit: Fit, estimate: Difference, friction: list[int], frame: Frame) 
     }
     for owner in dict.fromkeys(entries[k].owner for k in friction):
         speed = fit.speeds.get(owner, 1.0)
-        for kind, weight_of in (("friction", {"coulomb": 1.0, "viscous": speed}), ("offset", {"offset": 1.0})):
+        for kind, constant in (("friction", False), ("offset", True)):
             weights = np.zeros(len(estimate.values))
             for place, k in enumerate(friction):
-                if entries[k].owner == owner:
-                    weights[10 + place] = weight_of.get(entries[k].kind, 0.0)
+                if entries[k].owner == owner and kind_of(entries[k].kind).constant == constant:
+                    weights[10 + place] = column_at_speed(entries[k].kind, speed)
             if not weights.any():
                 continue
             before = float(weights[10:] @ fit.values[friction])

@@ -42,7 +42,7 @@ class Cone:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class ConeSolution:
     """The result of the solver."""
 
     x: np.ndarray
@@ -67,7 +67,7 @@ def unpacked(ten: np.ndarray) -> np.ndarray:
     return result
 
 
-def least_squares_in_cone(cone: Cone, a: np.ndarray, z: np.ndarray, mu: np.ndarray, x0: np.ndarray) -> Solution:
+def least_squares_in_cone(cone: Cone, a: np.ndarray, z: np.ndarray, mu: np.ndarray, x0: np.ndarray) -> ConeSolution:
     """Return the x of a cone that minimises 1/2 |a x - z|^2 + 1/2 sum_k mu_k (x_k - x0_k)^2.
 
     The residual is an extra variable, so that the solver factorises a and not a^T a. The columns of a (k, p) should be scaled.
@@ -81,7 +81,7 @@ def least_squares_in_cone(cone: Cone, a: np.ndarray, z: np.ndarray, mu: np.ndarr
     return _solve(hessian, linear, residual, z, cone)
 
 
-def nearest_in_ball(cone: Cone, a: np.ndarray, z: np.ndarray, radius: float, x0: np.ndarray) -> Solution:
+def nearest_in_ball(cone: Cone, a: np.ndarray, z: np.ndarray, radius: float, x0: np.ndarray) -> ConeSolution:
     """Return the x of a cone nearest to x0 among those with |a x - z| <= radius."""
     from scipy import sparse
 
@@ -118,7 +118,7 @@ def _solve(
     right: np.ndarray,
     cone: Cone,
     ball: tuple[np.ndarray, np.ndarray] | None = None,
-) -> Solution:
+) -> ConeSolution:
     """Minimise 1/2 v^T hessian v + linear^T v subject to equal v = right, with x, the first entries of v, in the cone.
 
     With a `ball` (c, d), the first entry of c x + d is also at least the norm of the others.
@@ -140,10 +140,10 @@ def _solve(
     norms = [np.linalg.norm(dual[m + 10 * i : m + 10 * (i + 1)]) for i in range(len(cone.blocks))]
     status = str(result.status)
     multipliers = np.concatenate([np.abs(dual[:m]), norms])
-    return Solution(np.array(result.x)[: cone.size], multipliers, dual, _GOOD.get(status, status), status in _GOOD)
+    return ConeSolution(np.array(result.x)[: cone.size], multipliers, dual, _GOOD.get(status, status), status in _GOOD)
 
 
-def _solver_settings() -> Any:
+def _solver_settings() -> object:
     import clarabel
 
     settings = clarabel.DefaultSettings()

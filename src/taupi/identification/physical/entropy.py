@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.dynamics.terms import kind_of
 from taupi.identification.physical.cones import packed, unpacked
 from taupi.identification.physical.region import parameter_scales, pseudo_inertia_map
 from taupi.model.parameters import LINK_SIZE, MASS, MOMENT, Parameters
 from taupi.model.robot import Robot
 
-# Kinds of terms that are always positive, like masses, whatever a sensor measures.
-POSITIVE = ("rotor", "rotor_inertia", "load")
 # Pseudo-inertias of descriptions have no eigenvalue below this share of the largest, in units of the link's mass and length: rods
 # and points of mass, or bodies that cannot exist, are descriptions too.
 FLOOR = 1e-4
@@ -53,7 +52,7 @@ class EntropicPrior:
         """Return the prior around standard parameters (p,); `scales` (p,) are the expected deviations of terms from it."""
         entries = standard.layout.entries
         starts = tuple(k for k, e in enumerate(entries) if e.kind == MASS[0])
-        kinds = np.array([e.kind in POSITIVE for e in entries])
+        kinds = np.array([kind_of(e.kind).sign == "positive" for e in entries])
         described, positive = kinds & (prior > 0), kinds & (prior <= 0)
         origin = np.where(kinds, 0.0, prior)
         basis = np.diag(np.where(described, prior, scales))

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown, unknown
+from taupi.dynamics.terms import kind_of
+from taupi.errors import TaupiError, unknown
 from taupi.identification.physical.cones import Cone, deepest_point, packed
-from taupi.identification.physical.link_shapes import Box, Shape, linear
+from taupi.identification.physical.link_bounds import Box, Shape, linear
 from taupi.model.body import pseudo_inertia, why_not_physical
 from taupi.model.parameters import LINK_SIZE, MASS, MOMENT, Parameters
 from taupi.model.robot import Robot
@@ -26,11 +27,6 @@ from taupi.model.scalars import to_float
 EDGE = 1e-8
 # A region whose deepest point is nearer to the edge than this counts as empty.
 DEPTH = 10 * EDGE
-# Kinds of parameters that must not be negative: friction, rotor inertia, springs.
-_POSITIVE = (
-    *("viscous", "coulomb", "rotor", "stribeck", "load"),
-    *("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb"),
-)
 # The share of the load may be below zero by this much, which is invisible: it is often exactly zero, and a region in which
 # only the edge is left has no interior. `Region.parameters` then returns zero.
 _NO_SHARE = 1e-6
@@ -102,9 +98,9 @@ def _not_negative(pi: Parameters) -> list[tuple[np.ndarray, str]]:
         weights = np.zeros(len(pi))
         weights[k] = 1.0
         label = pi.layout.entries[k].name
-        if kind == "stribeck" and (owner, "coulomb") in place:
+        if kind_of(kind).with_coulomb and (owner, "coulomb") in place:
             weights[place[owner, "coulomb"]], label = 1.0, f"{owner}.coulomb + {label}"
-        if kind in _POSITIVE:
+        if kind_of(kind).sign != "any":
             result.append((weights, label))
     return result
 
@@ -203,12 +199,14 @@ def consistent_region(
         rows += _shape_rows(standard, name, [linear(f) for f in box.faces()], "its centre of mass at its box")
     for name, shape in (shapes or {}).items():
         if not isinstance(shape, Shape):
-            raise TaupiError(f"shapes[{name!r}] is {shown(shape)}, expected a Box, an Ellipsoid or a Hull.")
+            raise TaupiError(
+                "shapes[{name!r}] is {got!r}, expected a Box, an Ellipsoid or a Hull.", name=name, got=shape
+            )
         rows += _shape_rows(standard, name, shape.quadrics(), "its shape filled")
     cone, labels = _cone(standard, scale, rows)
     inside, depth = deepest_point(cone, prior / scale)
     if depth < DEPTH:
-        raise TaupiError(_why_empty(standard, cone, labels, prior / scale))
+        raise TaupiError("{why_empty}", why_empty=_why_empty(standard, cone, labels, prior / scale))
     return Region(standard, scale, prior / scale, cone, labels, inside, depth)
 
 
@@ -224,7 +222,7 @@ def _links_named(standard: Parameters, name: str) -> list[int]:
 
 def _pair(value: Any, what: str) -> tuple[Any, Any]:
     if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 2:
-        raise TaupiError(f"{what} is {shown(value)}, expected (lower, upper).")
+        raise TaupiError("{what} is {got!r}, expected (lower, upper).", what=what, got=value)
     return value[0], value[1]
 
 
@@ -237,7 +235,9 @@ def mass_range(value: Range, what: str) -> Range:
         low, high = np.nan, np.nan
     if not 0 <= low < high:
         raise TaupiError(
-            f"{what} is {shown(value)}, expected 0 <= lower < upper (kg). A mass known to 2 % is (0.98 m, 1.02 m)."
+            "{what} is {got!r}, expected 0 <= lower < upper (kg). A mass known to 2 % is (0.98 m, 1.02 m).",
+            what=what,
+            got=value,
         )
     return low, high
 

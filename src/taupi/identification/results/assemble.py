@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 
+from taupi.dynamics.terms import kind_of
 from taupi.errors import NotIdentifiedError
-from taupi.identification.equations import Equations
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit, JointStatistics
-from taupi.identification.results.sensitivity import sensitivity_note, shifts
 from taupi.identification.results.status import Status
-from taupi.identification.results.uncertainty import Uncertainty, uncertainty
+from taupi.identification.results.uncertainty import (
+    RunEffects,
+    Uncertainty,
+    run_effects,
+    sensitivity_note,
+    shifts,
+    uncertainty,
+)
+from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.factors import JointFactor, residual_squares, stack_factors
 from taupi.identification.solve import WEAK, Solution, Weights
 from taupi.identification.weighting import torque_squares
@@ -30,7 +36,7 @@ _LISTED = 6
 def assemble(
     problem: Problem,
     estimator: str,
-    settings: Mapping[str, Any],
+    settings: Mapping[str, object],
     solution: Solution,
     weights: Weights | None = None,
     *,
@@ -39,19 +45,44 @@ def assemble(
     standard: np.ndarray | None = None,
     status: Status | None = None,
     notes: Sequence[str] = (),
+    between_runs: bool = True,
 ) -> Fit:
-    """Return the fit of a `solution` by the `estimator` of this name with its `settings`.
+    """Return the fit that a solution is: what all estimators have in common, standard errors above all.
 
-    `weights` are those of each (file, joint), 1 by default. `pieces` are the factors that the solution minimises, weights
-    included, if they are not those of the problem. `uncertain` replaces the uncertainty computed here, `standard` are standard
-    parameters that the estimator gives itself. A `status` that is not good raises.
+    Args:
+        problem: What was solved.
+        estimator: The name of the estimator.
+        settings: Its settings, as a saved fit states them.
+        solution: The solution, as `problem.solve()` returns it.
+        weights: Of the rows of each (file, joint), as they were solved; by default 1.
+        pieces: The factors that the solution minimises, weights included; by default those of the problem.
+        uncertain: Uncertainty to take instead of the one computed here.
+        standard: Standard parameters that the estimator gives itself; by default the prior completes the solution.
+        status: Whether it worked; one that is not good raises. By default it did.
+        notes: What was done and noticed, in words.
+        between_runs: Whether standard errors include what runs disagree about beyond noise; by default they do.
+
+    Returns:
+        The fit.
+
+    >>> import numpy as np, taupi as tp
+    >>> arm, t, w = tp.load("elbow2r"), np.arange(0, 10, 0.01)[:, None], np.array([1.0, 1.7])
+    >>> q, qd, qdd = np.sin(w * t), w * np.cos(w * t), -w * w * np.sin(w * t)
+    >>> log = tp.Log(t[:, 0], q, tau=tp.inverse_dynamics(arm)(q, qd, qdd))
+    >>> problem = tp.estimators.build_problem(arm, log, cutoff_hz=10.0, terms=())
+    >>> tp.estimators.assemble(problem, "mine", {}, problem.solve()).estimator
+    'mine'
     """
     status = status or Status()
     if not status.ok:
-        raise NotIdentifiedError(f"{estimator}: {status.message}.", remedy=status.outcome.remedy)
+        raise NotIdentifiedError(
+            "{estimator}: {status}.", remedy=status.outcome.remedy, estimator=estimator, status=status.message
+        )
     weights = weights or {}
     fitted = (problem.pieces, weights) if pieces is None else (pieces, {})
     uncertain = uncertain or uncertainty(*fitted, solution.x, solution.spread)
+    effects = run_effects(*fitted, solution.x, solution.spread, uncertain, _kinds(problem)) if between_runs else None
+    uncertain = uncertain if effects is None else effects.added(uncertain)
     covariance = uncertain.covariance + _shape_covariance(problem)
     undetermined = solution.undetermined | uncertain.unknown
     moved = shifts(*fitted, solution.x, solution.spread)
@@ -74,6 +105,7 @@ def assemble(
             *_undetermined_notes(problem, solution),
             *_few_rows_notes(problem, uncertain),
             *([sensitive] if sensitive else []),
+            *([] if effects is None else _run_notes(effects)),
             *(_share_notes(problem, solution, weights) if pieces is None else []),
             *notes,
         ),
@@ -88,7 +120,7 @@ def assemble(
     )
 
 
-def _row_settings(problem: Problem) -> dict[str, Any]:
+def _row_settings(problem: Problem) -> dict[str, object]:
     """Return the setting that says whether deflections are measurements or columns in the rows."""
     if problem.contact is not None:
         return dict(problem.contact)
@@ -99,7 +131,7 @@ def statistics(problem: Problem, x: np.ndarray, weights: Weights) -> tuple[Joint
     """Return the statistics of each row over the samples fitted; a link's torque is that of its spring."""
     squares = residual_squares(problem.factors, x)
     result = []
-    for j, name in enumerate(Equations.of(problem.base).names):
+    for j, name in enumerate(RowLayout.of(problem.base).names):
         factors = [f for f in problem.factors if f.joint == j]
         rows = sum(f.rows for f in factors)
         residual = sum(squares[f.file, j] for f in factors)
@@ -120,14 +152,14 @@ def statistics(problem: Problem, x: np.ndarray, weights: Weights) -> tuple[Joint
     return tuple(result)
 
 
-def fit_record(robot: Robot, seed: int) -> dict[str, Any]:
+def fit_record(robot: Robot, seed: int) -> dict[str, object]:
     """Return the record of a fit besides its logs: version, robot, seed."""
     return {"version": __version__, "robot": robot.name, "fingerprint": robot.fingerprint, "seed": seed}
 
 
-def _reading_record(problem: Problem) -> dict[str, Any]:
+def _reading_record(problem: Problem) -> dict[str, object]:
     """Return the record of logs that were left out, and of the kinds of machines of a cluster, if there are any."""
-    record: dict[str, Any] = {"skipped": [asdict(each) for each in problem.skipped]} if problem.skipped else {}
+    record: dict[str, object] = {"skipped": [asdict(each) for each in problem.skipped]} if problem.skipped else {}
     return record | ({"machines": list(problem.machines)} if problem.machines else {})
 
 
@@ -168,6 +200,23 @@ def _share_notes(problem: Problem, solution: Solution, weights: Weights) -> list
     rest = len(shares) - len(first)
     more = f", the other {rest} {100 * (1 - shares[first].sum()):.0f} %" if rest else ""
     return [f"What determines the parameters comes from {listed}{more}."]
+
+
+def _kinds(problem: Problem) -> list[str]:
+    """Return the kind of each parameter: its term, or that it is one of links."""
+    kinds = [e.kind.removesuffix("R") for e in problem.base.parameters.layout.entries]
+    return [kind if kind_of(kind).label else "links" for kind in kinds]
+
+
+def _run_notes(effects: RunEffects) -> list[str]:
+    """Return a note if runs disagree by more than noise."""
+    labels = {kind: kind_of(kind).label or "the parameters of links" for kind in effects.disagreement}
+    listed = ", ".join(f"{labels[kind]} {factor:.1f}" for kind, factor in effects.disagreement.items())
+    if not listed:
+        return []
+    return [
+        f"Runs disagree by more than noise, and standard errors include that. They are larger by these factors: {listed}."
+    ]
 
 
 def _few_rows_notes(problem: Problem, uncertain: Uncertainty) -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from taupi.dynamics.terms import Curve, Load
-from taupi.identification.equations import Equations
+from taupi.dynamics.terms import Modulated, kind_of
 from taupi.identification.problem import Problem
 from taupi.identification.results.fit import Fit
+from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.factors import WEAKEST, residual_squares, stack_factors
 from taupi.identification.weighting import first_weights, weighted_least_squares
 
@@ -18,9 +18,6 @@ SHORT_S = 10.0
 # Links as described, with friction and rotors fitted, contradict a log if they leave more than this share of a joint's torque.
 # Offsets are not fitted for this: they would hide a drive that compensates gravity.
 UNEXPLAINED = 0.5
-OFFSETS = ("offset", "link_offset")
-# Small parts of friction.
-SMALL = (Load.name, Curve.name)
 
 
 def description_errors(problem: Problem) -> dict[str, float]:
@@ -31,7 +28,8 @@ def description_errors(problem: Problem) -> dict[str, float]:
     """
     base = problem.base
     links = np.arange(len(base.standard)) < len(base.robot.parameters)
-    fitted = ~links & np.array([e.kind not in (*OFFSETS, *SMALL) for e in base.standard.layout.entries])
+    kinds = [kind_of(e.kind) for e in base.standard.layout.entries]
+    fitted = ~links & np.array([not (kind.constant or issubclass(kind, Modulated)) for kind in kinds])
     r = stack_factors(problem.factors, first_weights(problem))
     x, columns = base.projection @ np.where(links, problem.prior, 0.0), base.projection[:, fitted]
     if columns.shape[1]:
@@ -39,7 +37,7 @@ def description_errors(problem: Problem) -> dict[str, float]:
         x = x + columns @ terms
     least = residual_squares(problem.factors, weighted_least_squares(problem, 0)[0].x)
     squares, result = residual_squares(problem.factors, x), {}
-    for j, name in enumerate(Equations.of(base).names):
+    for j, name in enumerate(RowLayout.of(base).names):
         files = [f.file for f in problem.factors if f.joint == j]
         power = sum(float(f.r[:, -1] @ f.r[:, -1]) for f in problem.factors if f.joint == j)
         beyond = max(0.0, sum(squares[file, j] - least[file, j] for file in files))
@@ -53,7 +51,7 @@ def entropic_offer(problem: Problem, fit: Fit) -> str | None:
     seconds = sum(rows / r.rate_hz for rows, r in zip(longest, problem.records, strict=True))
     unknown, described = int(fit.undetermined.sum()), problem.prior[: len(problem.base.robot.parameters)].any()
     needed = seconds < SHORT_S or unknown > 0
-    if fit.estimator == ENTROPIC or not needed or not described or problem.base.elastic:
+    if fit.estimator == ENTROPIC or not needed or not described or RowLayout.of(problem.base).beyond_rigid:
         return None
     worst = max(description_errors(problem).values(), default=1.0)
     if worst > UNEXPLAINED:

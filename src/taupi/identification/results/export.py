@@ -5,26 +5,26 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.terms import modulated_terms
-from taupi.errors import Argument, NotIdentifiedError, TaupiError, TaupiWarning, shown
+from taupi.dynamics.terms import kind_of, modulated_terms
+from taupi.dynamics.terms.elastic import Stiffness
+from taupi.errors import Message, NotIdentifiedError, TaupiError, TaupiWarning, warn
 from taupi.identification.physical.region import inconsistencies
+from taupi.identification.results.command_fit import CommandFit
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.plausibility import reasons_of_bodies
 from taupi.identification.results.verdict import Level, Verdict
 from taupi.model.formats import toml, urdf
 from taupi.model.parameters import Parameter, ParameterLayout
 from taupi.model.robot import Robot
+from taupi.model.robot_parts import Friction, Transmission
 
-_FRICTION = ("viscous", "coulomb", "offset", "stribeck", "load", "curve")
-# Of elastic joints, whose rotor inertia is identified on its own.
-_TRANSMISSION = ("rotor_inertia", "stiffness", "damping", "link_viscous", "link_coulomb")
-# Terms of joints whose parameters have a place in a description.
-PLACED = (*_FRICTION, *_TRANSMISSION, "rotor")
+_FRICTION, _TRANSMISSION = (tuple(f.name for f in fields(record)) for record in (Friction, Transmission))
 
 
 def identified_robot(fit: Fit, anyway: bool = False) -> Robot:
@@ -46,8 +46,10 @@ def robot_of_fit(fit: Fit, anyway: bool = False) -> Robot:
     if wrong:
         more = f" ({len(wrong)} of this kind in all)" if len(wrong) > 1 else ""
         raise TaupiError(
-            f"{wrong[0]}{more}",
-            remedy=("Use ", Argument("estimator", "feasible"), ", whose parameters can be exported."),
+            "{wrong}{more}",
+            remedy="Use {estimator='feasible'}, whose parameters can be exported.",
+            wrong=wrong[0],
+            more=more,
         )
     against = fit.verdict if fit.verdict.level is Level.WRONG else Verdict.of(reasons_of_bodies(fit))
     _refuse(against.reasons, anyway, NotIdentifiedError)
@@ -57,11 +59,14 @@ def robot_of_fit(fit: Fit, anyway: bool = False) -> Robot:
 def robot_with(robot: Robot, layout: ParameterLayout, values: np.ndarray) -> Robot:
     """Return the robot with standard parameters `values` (p,) of a `layout`; those without a place in it are left out."""
     links = len(robot.parameters)
-    driven = [i for i, joint in enumerate(robot.joints) if joint not in robot.multiple_joints]
+    driven = [robot.joints.index(joint) for joint in robot.single_joints]
+    # The parameter of a coordinate includes those of the joints that follow it, which then have none of their own.
+    none = [0.0 if robot.joints[i] in robot.following_joints else None for i in driven]
     by_kind: dict[str, list[Any]] = {}
     for e, value in zip(layout.entries[links:], values[links:].tolist(), strict=True):
         if _has_place(robot, e):
-            by_kind.setdefault(e.kind, [None] * len(driven))[driven.index(e.index)] = value
+            rigid = e.kind == Stiffness.name
+            by_kind.setdefault(e.kind, [None] * len(none) if rigid else list(none))[driven.index(e.index)] = value
     result = robot.with_parameters(values[:links])
     result = result.with_friction(**{k: v for k, v in by_kind.items() if k in _FRICTION})
     drives = {k: v for k, v in by_kind.items() if k in _TRANSMISSION}
@@ -74,13 +79,22 @@ def _refuse(sentences: Sequence[str], anyway: bool, kind: type[TaupiError] = Tau
         return
     if not anyway:
         raise kind(
-            f"{' '.join(sentences)} It is not exported;", remedy=(Argument("anyway", True), " exports it all the same.")
+            f"{' '.join(sentences)} It is not exported;", remedy=Message("{anyway=True} exports it all the same.")
         )
-    warnings.warn(TaupiWarning(" ".join(sentences)), stacklevel=4)
+    warn("{reasons}", reasons=" ".join(sentences))
+
+
+def is_placed(kind: str) -> bool:
+    """Return whether a description has a place for a kind of parameter of joints.
+
+    >>> is_placed("rotor"), is_placed("link_coulomb"), is_placed("link_offset"), is_placed("spring")
+    (True, True, False, False)
+    """
+    return kind in _TRANSMISSION if kind.startswith("link_") else bool(kind_of(kind).field)
 
 
 def _has_place(robot: Robot, entry: Parameter) -> bool:
-    return entry.owner == robot.joints[entry.index].name and entry.kind in PLACED
+    return entry.owner == robot.joints[entry.index].name and is_placed(entry.kind)
 
 
 def _homeless_sentences(fit: Fit) -> list[str]:
@@ -113,22 +127,28 @@ def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
     """Return the robot with I_a = gear_ratio^2 rotor_inertia."""
     if "rotor" not in values:
         return robot
-    driven = [joint for joint in robot.joints if joint not in robot.multiple_joints]
-    pairs = zip(driven, values["rotor"], strict=True)
+    pairs = zip(robot.single_joints, values["rotor"], strict=True)
     own = [None if v is None else v / float(j.transmission.gear_ratio) ** 2 for j, v in pairs]
     return robot.with_transmissions(rotor_inertia=own)
 
 
 @singledispatch
 def write_urdf(source: object, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
-    """Write a URDF file to `path`: the one that the `source`, a robot or a fit, was read from, with its inertials replaced.
+    """Write a URDF file: the one that a robot or a fit was read from, with its inertials replaced.
 
-    A payload (`taupi.identify_payload`) is written as another link, fixed to its frame of the identified robot.
+    A payload (`taupi.identify_payload`) is written as another link, fixed to its frame of the identified robot. A fit is written
+    with `fit.parameters`, which are physically consistent; what the format has no place for, such as friction that depends on
+    load, is left out with a warning. See `taupi.model.formats.urdf.write` for what happens to links that are fixed to others.
 
-    A fit is written with `fit.parameters`, which are physically consistent, or refused with the reason; what the format has no
-    place for, such as friction that depends on load, is left out with a warning. A fit whose verdict is wrong, for example from
-    a torque of the wrong sign, is refused too, unless `anyway`. A file that exists is overwritten only with `force`. See
-    `taupi.model.formats.urdf_writer.write` for what happens to links that are fixed to others.
+    Args:
+        source: A robot, a fit or a payload.
+        path: The file.
+        force: Whether a file that exists is overwritten; False by default.
+        anyway: Whether a fit is written even if its verdict is wrong, for example from a torque of the wrong sign; False by
+            default.
+
+    Raises:
+        TaupiError: If no real bodies have the parameters of the fit, or if its verdict is wrong, unless `anyway`.
 
     >>> import tempfile, pathlib, taupi as tp
     >>> text = (
@@ -147,7 +167,7 @@ def write_urdf(source: object, path: str | os.PathLike[str], force: bool = False
 
 def _neither_robot_nor_fit(source: object) -> TaupiError:
     return TaupiError(
-        Argument("source"), f" is {shown(source)}, expected a robot or a fit: taupi.load(...), taupi.identify(...)."
+        "{source} is {got!r}, expected a robot or a fit: taupi.load(...), taupi.identify(...).", got=source
     )
 
 
@@ -159,22 +179,37 @@ def _(source: Robot, path: str | os.PathLike[str], force: bool = False, anyway: 
 @write_urdf.register
 def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     urdf.write(robot_of_fit(source, anyway), path, force)  # inertials only: terms without a place do not matter here
-    if source.basis.elastic:
-        message = (
-            "A URDF file cannot hold springs and rotors: only inertias are written. Use write_toml to write everything."
+    if source.equations.layout.sprung:
+        warnings.warn(
+            TaupiWarning(
+                "A URDF file cannot hold springs and rotors: only inertias are written. Use write_toml "
+                "to write everything."
+            ),
+            stacklevel=2,
         )
-        warnings.warn(TaupiWarning(message), stacklevel=2)
     elif lost := _modulated_sentence(source):
-        warnings.warn(TaupiWarning(lost), stacklevel=2)
+        warn("{lost}", lost=lost)
+
+
+@write_urdf.register
+def _(source: CommandFit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    urdf.write(source.robot_identified(anyway), path, force)
 
 
 @singledispatch
 def write_toml(source: object, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
-    """Write the `source`, a robot, or a fit with its identified parameters, friction and rotors, as a TOML file to `path`.
+    """Write a robot, or a fit with its identified parameters, friction and rotors, as a TOML file.
 
-    The file of a robot reads back to exactly the same joints, links, gravity, frames and symbols. A fit whose verdict is wrong,
-    or that has terms which a description cannot hold, is refused unless `anyway`. A file that exists is overwritten only with
-    `force`.
+    The file of a robot reads back to exactly the same joints, links, gravity, frames and symbols.
+
+    Args:
+        source: A robot or a fit.
+        path: The file.
+        force: Whether a file that exists is overwritten; False by default.
+        anyway: Whether a fit is written even if its verdict is wrong; False by default.
+
+    Raises:
+        TaupiError: If the verdict is wrong, or the fit has terms that a description cannot hold, unless `anyway`.
 
     >>> import tempfile, taupi as tp
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -193,3 +228,8 @@ def _(source: Robot, path: str | os.PathLike[str], force: bool = False, anyway: 
 @write_toml.register
 def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     toml.write(identified_robot(source, anyway), path, force)
+
+
+@write_toml.register
+def _(source: CommandFit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
+    toml.write(source.robot_identified(anyway), path, force)

@@ -11,33 +11,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.checks import finite, is_number, positive
+from taupi.checks import finite, positive
 from taupi.dynamics.terms import Term
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
+from taupi.identification.equations.equations import Equations
+from taupi.identification.equations.kinds import equations_of
 from taupi.identification.results.status import Status
+from taupi.identification.results.uncertainty import relative_error, student_intervals
 from taupi.identification.results.verdict import Verdict
-from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
-from taupi.identification.rows.preparation import PREDICTION_CHANGES, Preparation
+from taupi.identification.rows.preparation import ChosenCutoffs, PredictionOptions, Preparation, settle_prediction
 from taupi.identification.rows.recording import LogRecord
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.model.scalars import exact
-from taupi.public_names import handed_on
-from taupi.settings import takes
 from taupi.signals.read import LogLike
 from taupi.signals.reading import Reading
-from taupi.tables import table
+from taupi.tables import table, with_error
 
 if TYPE_CHECKING:
+    import pinocchio
+    from pydrake.systems.framework import Context
+    from typing_extensions import Unpack
+
     from taupi.identification.online.recursive import RecursiveLeastSquares
     from taupi.identification.online.tracker import FrictionTracker
     from taupi.identification.physical.standard_parameters import Consistency
-    from taupi.identification.results.tracking import Tracking
+    from taupi.identification.results.online_model import Tracking
     from taupi.identification.results.validation import Validation
-    from taupi.identification.springs.records import SpringRecord
+    from taupi.identification.springs.estimate import SpringRecord
     from taupi.signals.log import Log
-    from taupi.signatures import validate as validate_fit
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class JointStatistics:
 
     def __post_init__(self) -> None:
         if self.rows < 0:
-            raise TaupiError(f"rows of {shown(self.name)} is {self.rows}, expected a count.")
+            raise TaupiError("rows of {name!r} is {got}, expected a count.", name=self.name, got=self.rows)
         for name in ("rms", "noise"):
             finite(f"{name} of {self.name}", getattr(self, name))
 
@@ -140,6 +143,15 @@ class Fit:
         values = tuple(exact(float(v), n) for v, n in zip(self.values, self.names, strict=True))
         return Parameters(self.basis.parameters.layout, values)
 
+    @property
+    def relative_gains(self) -> np.ndarray:
+        """By how much each recorded torque reads high beside those of other joints (n,), 0.09 for 9 %; 0 where not seen.
+
+        Logs are divided by 1 + this before they are fitted, and predictions are multiplied by it. Only ratios are seen.
+        """
+        gains = self.preparation.relative_gains
+        return np.zeros(self.robot.n) if gains is None else np.zeros(self.robot.n) + np.asarray(gains)
+
     @cached_property
     def consistency(self) -> Consistency:
         """The physically consistent standard parameters of this fit, and what they cost; see `standard_parameters`."""
@@ -170,26 +182,38 @@ class Fit:
     def robot_identified(self, anyway: bool = False) -> Robot:
         """Return the robot with the identified parameters, friction and rotors, for programs, C source and files.
 
-        A fit whose verdict is wrong, or that has terms that a description cannot hold, is refused with the reason, unless
-        `anyway`.
+        Args:
+            anyway: Whether to return it even if the verdict is wrong; False by default.
+
+        Raises:
+            TaupiError: If the verdict is wrong, or the fit has terms that a description cannot hold, unless `anyway`.
         """
         from taupi.identification.results.export import identified_robot
 
         return identified_robot(self, anyway)
 
-    def to_pinocchio(self, model: Any, anyway: bool = False) -> Any:
-        """Set what was identified in a Pinocchio `model`, and return the model; see `taupi.bridges.to_pinocchio`.
+    def to_pinocchio(self, model: object, anyway: bool = False) -> pinocchio.Model:
+        """Set what was identified in a Pinocchio model, and return the model; see `taupi.bridges.to_pinocchio`.
 
-        A fit whose verdict is wrong is refused, unless `anyway`.
+        Args:
+            model: The `pinocchio.Model`.
+            anyway: Whether to do it even if the verdict is wrong; False by default.
         """
-        return handed_on("bridges", "to_pinocchio")(self, model, anyway)
+        from taupi.bridges.pinocchio import to_pinocchio
 
-    def to_drake(self, plant: Any, context: Any = None, anyway: bool = False) -> Any:
-        """Set what was identified in a `context` of a Drake `plant`, by default a new one, and return the context.
+        return to_pinocchio(self, model, anyway)
 
-        See `taupi.bridges.to_drake`. A fit whose verdict is wrong is refused, unless `anyway`.
+    def to_drake(self, plant: object, context: object = None, anyway: bool = False) -> Context:
+        """Set what was identified in a context of a Drake plant, and return the context; see `taupi.bridges.to_drake`.
+
+        Args:
+            plant: The `MultibodyPlant`.
+            context: The context of the plant; a new one by default.
+            anyway: Whether to do it even if the verdict is wrong; False by default.
         """
-        return handed_on("bridges", "to_drake")(self, plant, context, anyway)
+        from taupi.bridges.drake import to_drake
+
+        return to_drake(self, plant, context, anyway)
 
     # Uncertainty --------------------------------------------------------------------------------------------------
 
@@ -201,21 +225,18 @@ class Fit:
     @property
     def relative_error(self) -> np.ndarray:
         """The standard errors relative to the estimates (b,)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = self.stderr / np.abs(self.values)
-        return np.where(np.isnan(ratio), np.inf, ratio)
+        return relative_error(self.values, self.stderr)
 
     def intervals(self, level: float = 0.95) -> np.ndarray:
-        """Return confidence intervals (b, 2): estimate -+ t stderr, with Student's t for the degrees of freedom of each.
+        """Return confidence intervals: estimate -+ t stderr, with Student's t for the degrees of freedom of each.
 
-        `level` is the share of intervals that contain the truth, 0.95 by default.
+        Args:
+            level: The share of intervals that contain the truth; 0.95 by default.
+
+        Returns:
+            Lower and upper ends (b, 2), infinite for what the logs do not determine.
         """
-        from scipy.stats import t
-
-        if not is_number(level) or not 0 < level < 1:
-            raise TaupiError(Argument("level"), f" is {shown(level)}, expected a share between 0 and 1, such as 0.95.")
-        half = np.where(self.undetermined, np.inf, t.ppf(0.5 + level / 2, np.maximum(self.freedom, 1.0)) * self.stderr)
-        return np.stack([self.values - half, self.values + half], axis=1)
+        return student_intervals(self.values, self.stderr, self.freedom, level)
 
     @property
     def significant(self) -> np.ndarray:
@@ -226,27 +247,45 @@ class Fit:
     # Use ----------------------------------------------------------------------------------------------------------
 
     def predict(self, log: Log) -> np.ndarray:
-        """Return the torque (N, n) that the fit predicts for a `log`, either prepared or with q alone."""
+        """Return the torque that the fit predicts for a log.
+
+        Args:
+            log: A Log, either prepared or with q alone.
+
+        Returns:
+            tau_hat (N, n), N m or N.
+        """
         from taupi.identification.results.validation import predict
 
         return predict(self, log)
 
-    if TYPE_CHECKING:
-        validate = validate_fit  # with every keyword: that of `taupi.validate`, whose first argument is the fit
-    else:
+    def validate(
+        self,
+        log: LogLike,
+        *,
+        reading: Reading | None = None,
+        preparation: Preparation | None = None,
+        **options: Unpack[PredictionOptions],
+    ) -> Validation:
+        """Return how well the fit predicts a log that was not fitted; see `taupi.validate`.
 
-        @takes(reading=Reading, preparation=PREDICTION_CHANGES)
-        def validate(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Validation:
-            """Return how well the fit predicts a `log`, or the log in a file, that was not fitted; see `taupi.validate`."""
-            from taupi.identification.results.validation import validate_log
+        Args:
+            log: A Log, or the path of a file.
+            reading: How the file is read, a `taupi.Reading`.
+            preparation: What differs in how the log is prepared, a `taupi.Preparation`.
+            options: The fields of `reading` and `preparation` as keywords.
+        """
+        from taupi.identification.results.validation import validate
 
-            return validate_log(self, log, reading, preparation)
+        return validate(self, log, reading=reading, preparation=preparation, **options)
 
     def tracker(self, seconds: float = 60.0) -> FrictionTracker:
         """Return what follows drifting friction online: `init`, `step`, `program`, and C by `taupi.emit_component`.
 
         Three numbers per joint, the changes of viscous friction, dry friction and offset, are learnt from past samples.
-        Friction may change by about 20 % within `seconds`, 60 by default.
+
+        Args:
+            seconds: The time in which friction may change by about 20 %, s; 60 by default.
 
         >>> import numpy as np, taupi as tp
         >>> arm, t, w = tp.load("elbow2r").with_friction(coulomb=1.0), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -258,8 +297,7 @@ class Fit:
         >>> state.theta.shape, bool(abs(tau_hat - tau[100]).max() < 0.1)
         ((2, 3), True)
         """
-        from taupi.identification.online.friction_filter import FrictionFilter
-        from taupi.identification.online.tracker import FrictionTracker
+        from taupi.identification.online.tracker import FrictionFilter, FrictionTracker
         from taupi.identification.results.online_model import online_model
 
         model = online_model(self)
@@ -268,7 +306,8 @@ class Fit:
     def recursive_estimator(self, seconds: float = 60.0) -> RecursiveLeastSquares:
         """Return recursive least squares for the base parameters, starting from this fit: `init`, `step`, and C.
 
-        A sample counts for about `seconds`, 60 by default.
+        Args:
+            seconds: For how long a sample counts, s; 60 by default.
 
         >>> import numpy as np, taupi as tp
         >>> arm, t, w = tp.load("elbow2r"), np.arange(2000)[:, None] / 100, np.array([1.0, 1.7])
@@ -284,23 +323,28 @@ class Fit:
 
         return recursive_estimator(self, positive("seconds", seconds))
 
-    if TYPE_CHECKING:
+    def track(
+        self,
+        log: LogLike,
+        *,
+        reading: Reading | None = None,
+        preparation: Preparation | None = None,
+        **options: Unpack[PredictionOptions],
+    ) -> Tracking:
+        """Return the torque predicted for a log while friction follows it causally.
 
-        def track(self, log: LogLike, **settings: Any) -> Tracking:
-            """Return an online error; see below."""
-            ...
-    else:
+        The error is an online error, never to be quoted as that of held-out data: it has seen past torques of the same log.
 
-        @takes(reading=Reading, preparation=PREDICTION_CHANGES)
-        def track(self, log: LogLike, *, reading: Reading, preparation: Mapping[str, Any]) -> Tracking:
-            """Return the torque predicted for a `log`, or the log in a file, while friction follows it causally.
+        Args:
+            log: A Log, or the path of a file.
+            reading: How the file is read, a `taupi.Reading`.
+            preparation: What differs in how the log is prepared, a `taupi.Preparation`.
+            options: The fields of `reading` and `preparation` as keywords.
+        """
+        from taupi.identification.results.online_model import track
 
-            Settings are those of `validate`. Its error is an online error, never to be quoted as that of held-out data: it has
-            seen past torques of the same log.
-            """
-            from taupi.identification.results.tracking import track
-
-            return track(self, self.tracker(), log, reading, preparation)
+        settings, changes = settle_prediction(self.track, options, reading, preparation)
+        return track(self, self.tracker(), log, settings, changes)
 
     @property
     def preparation(self) -> Preparation:
@@ -315,34 +359,44 @@ class Fit:
         return dict(zip(names, np.max(recorded, axis=0).tolist(), strict=True)) if recorded else {}
 
     @property
+    def elastic(self) -> bool:
+        """Whether joints have springs in it."""
+        return self.basis.elastic
+
+    @property
     def motors_only(self) -> bool:
         """Whether only the motors of an elastic robot were measured, so that its links have to be simulated."""
         return bool(self.settings.get("motors_only", False)) or self.estimator == "output_error"
+
+    @cached_property
+    def equations(self) -> Equations:
+        """The equations that the fit solves: what its rows are, how they are compared and predicted."""
+        return equations_of(self.robot, self.basis.elastic, self.motors_only)
 
     @property
     def fits_deflection(self) -> bool:
         """Whether deflections were fitted as measurements, with offsets of the encoders, instead of serving as columns."""
         return bool(self.settings.get("fits_deflection", False))
 
-    def with_record(self, **facts: Any) -> Fit:
+    def with_record(self, **facts: object) -> Fit:
         """Return the fit with more `facts` in its record, such as the command."""
         return replace(self, record={**self.record, **facts})
 
     @property
-    def provenance(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, object]:
         """How the fit was made, as plain data: its record, and under "logs" what `logs` has."""
         return {**self.record, "logs": [log.to_dict() for log in self.logs]}
 
     # To read ------------------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the fit as plain data, ready for JSON; infinite numbers are None."""
         from taupi.identification.results.fit_data import fit_to_dict
 
         return fit_to_dict(self)
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any], robot: Robot) -> Fit:
+    def from_dict(cls, data: Mapping[str, object], robot: Robot) -> Fit:
         """Return the fit that `to_dict` returned as `data`, for the `robot` that it was made for."""
         from taupi.identification.results.fit_data import fit_from_dict
 
@@ -375,7 +429,7 @@ class Fit:
         marks = zip(self.undetermined, self.significant, strict=True)
         words = ["not determined" if u else "" if s else "not significant" for u, s in marks]
         cells = zip(self.names, self.values, self.stderr, units, words, strict=True)
-        return rows + [(n, f"{v:.5g}", f"{e:.2g}", unit, word) for n, v, e, unit, word in cells]
+        return rows + [(n, *with_error(v, e), unit, word) for n, v, e, unit, word in cells]
 
     def _repr_html_(self) -> str:
         head, *rows = self._rows()

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from taupi.budget import budget
-from taupi.errors import Argument, TaupiError, TaupiWarning, shown
+from taupi.errors import TaupiError, TaupiWarning
 from taupi.files import path_of, write_text
-from taupi.identification.equations import Equations
+from taupi.identification.results.command_data import CommandFitData, command_fit_from_dict, command_fit_text
+from taupi.identification.results.command_fit import CommandFit
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_data import SCHEMA as RECORD
-from taupi.identification.results.fit_schema import FitData
-from taupi.identification.results.spring_table import spring_table
+from taupi.identification.results.fit_data import FitData
+from taupi.identification.row_layout import RowLayout
 from taupi.input_files import parse_json, printable, read_bytes
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
@@ -33,18 +34,23 @@ from taupi.model.scalars import exact
 from taupi.schema import conformed
 from taupi.tables import table
 
-KIND = "taupi.fit"
+KIND, COMMAND_KIND = "taupi.fit", "taupi.command_fit"
 VERSION = 1
 _ROUNDING = 1e-6  # of a covariance in units of its own standard deviations
-SCHEMA = f"{KIND}/{VERSION}"
+SCHEMA, COMMAND_SCHEMA = f"{KIND}/{VERSION}", f"{COMMAND_KIND}/{VERSION}"
 
 
-def write_fit(fit: Fit, path: str | os.PathLike[str], force: bool = False) -> None:
-    """Write a `fit` to `path`: as JSON, which `taupi.load_fit` reads back, or, if the name ends in .txt, as readable tables.
+def write_fit(fit: Fit | CommandFit, path: str | os.PathLike[str], force: bool = False) -> None:
+    """Write a fit: as JSON, which `taupi.load_fit` reads back, or as readable tables.
 
     The JSON object is `Fit.to_dict` with the name of the schema, "taupi.fit/1", and under "description" the robot as TOML text,
     so that a prediction needs only this file. If the robot was read from a URDF file, its text is under "source", so that
-    `taupi.write_urdf` works for the loaded fit too. A file that exists is overwritten only with `force`.
+    `taupi.write_urdf` works for the loaded fit too.
+
+    Args:
+        fit: The fit.
+        path: The file; a name that ends in .json gives JSON, one in .txt tables.
+        force: Whether a file that exists is overwritten; False by default.
 
     >>> import os, tempfile, numpy as np, taupi as tp
     >>> arm = tp.load("elbow2r")
@@ -57,11 +63,11 @@ def write_fit(fit: Fit, path: str | os.PathLike[str], force: bool = False) -> No
     >>> bool((tp.load_fit(path).values == fit.values).all())
     True
     """
-    if not isinstance(fit, Fit):
-        raise TaupiError(Argument("fit"), f" is {shown(fit)}, expected a Fit: taupi.identify(...).")
+    if not isinstance(fit, Fit | CommandFit):
+        raise TaupiError("{fit} is {got!r}, expected a Fit: taupi.identify(...).", got=fit)
     file = path_of(path)
     if file.suffix not in (".json", ".txt"):
-        raise TaupiError(Argument("path"), f" is {str(file)!r}, expected a name ending in .json or .txt.")
+        raise TaupiError("{path} is {got!r}, expected a name ending in .json or .txt.", got=str(file))
     write_text(file, fit_text(fit) if file.suffix == ".txt" else fit_json(fit), force)
 
 
@@ -70,8 +76,25 @@ def is_saved_fit(path: str | os.PathLike[str]) -> bool:
     return str(path).endswith(".json") or (Path(path) / "fit.json").is_file()
 
 
-def load_fit(path: str | os.PathLike[str]) -> Fit:
-    """Return the fit in the file at `path`, written by `taupi.write_fit` or `taupi identify`, or in a directory with a fit.json.
+def load_torque_fit(path: str | os.PathLike[str]) -> Fit:
+    """Return the fit in a file, or refuse one from commands, which predicts no torque; the arguments are those of `load_fit`."""
+    fit = load_fit(path)
+    if isinstance(fit, CommandFit):
+        raise TaupiError(
+            "{path} is a fit from commands and encoders, which simulates positions: this needs one from logs with torque.",
+            path=printable(path_of(path)),
+        )
+    return fit
+
+
+def load_fit(path: str | os.PathLike[str]) -> Fit | CommandFit:
+    """Return the fit in a file that `taupi.write_fit` or `taupi identify` wrote.
+
+    Args:
+        path: The file, or a directory with a fit.json.
+
+    Raises:
+        TaupiError: If there is no such file, or if it is damaged or of another kind.
 
     >>> import taupi as tp
     >>> tp.load_fit("missing.json")
@@ -81,10 +104,13 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
     file = path_of(path)
     file = file / "fit.json" if file.is_dir() else file
     data = _check_schema(_parse(file), file)
+    of_commands = data["schema"] == COMMAND_SCHEMA
     try:
-        data = conformed(data, FitData, "it")
+        data = conformed(data, CommandFitData if of_commands else FitData, "it")
     except TaupiError as error:
-        raise TaupiError(f"{printable(file)} is damaged: {str(error).removeprefix('it: ')} Identify again.") from None
+        raise TaupiError(
+            "{file} is damaged: {error} Identify again.", file=printable(file), error=str(error).removeprefix("it: ")
+        ) from None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(
@@ -92,24 +118,33 @@ def load_fit(path: str | os.PathLike[str]) -> Fit:
             )  # warnings about the description were given when it was first read
             robot = reads(data["description"], data["robot"], str(file))
         robot = dataclasses.replace(robot, source=_source_from_data(data.get("source"), robot.source))
+        if of_commands:
+            return command_fit_from_dict(data, robot)
         return _checked(Fit.from_dict({**data, "schema": RECORD}, robot))
     except TaupiError as error:
         raise error.about(printable(file)) from None
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        reason = f"{type(error).__name__} {shown(str(error))}"
-        raise TaupiError(f"{printable(file)} is damaged: {reason}. Identify again.") from None
+        raise TaupiError(
+            "{file} is damaged: {kind} {error!r}. Identify again.",
+            file=printable(file),
+            kind=type(error).__name__,
+            error=str(error),
+        ) from None
 
 
-def fit_json(fit: Fit) -> str:
+def fit_json(fit: Fit | CommandFit) -> str:
     """Return a fit as JSON text; numbers read back to the last bit, and infinite ones are the text "inf"."""
-    data = {"schema": SCHEMA, **{k: v for k, v in fit.to_dict().items() if k != "schema"}}
+    schema = COMMAND_SCHEMA if isinstance(fit, CommandFit) else SCHEMA
+    data = {"schema": schema, **{k: v for k, v in fit.to_dict().items() if k != "schema"}}
     data["description"] = writes(fit.robot)
     data["source"] = _source_data(fit.robot.source)
     return json.dumps(_plain(data), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def fit_text(fit: Fit) -> str:
+def fit_text(fit: Fit | CommandFit) -> str:
     """Return a fit as text: the verdict, the parameters, the errors of each joint, what each parameter stands for, the record."""
+    if isinstance(fit, CommandFit):
+        return "\n\n".join("\n".join(part) for part in [*command_fit_text(fit), ["record", *_record(fit)]]) + "\n"
     joints = [("joint", "rows", "rms", "relative", "R2", "noise")]
     joints += [
         (j.name, str(j.rows), f"{j.rms:.4g}", f"{j.relative:.2%}", f"{j.r2:.4f}", f"{j.noise:.4g}") for j in fit.joints
@@ -127,13 +162,13 @@ def fit_text(fit: Fit) -> str:
     return "\n\n".join("\n".join(part) for part in parts) + "\n"
 
 
-def _record(fit: Fit) -> list[str]:
+def _record(fit: Fit | CommandFit) -> list[str]:
     lines = [f"{k}: {v}" for k, v in fit.record.items() if not isinstance(v, list | tuple | dict)]
     lines += [f"log: {log.path or log.name} sha256 {log.sha256 or '-'}" for log in fit.logs]
     return [line for text in lines for line in textwrap.wrap(text, 130, subsequent_indent="  ")]
 
 
-def _source_data(source: Source) -> dict[str, Any] | None:
+def _source_data(source: Source) -> dict[str, object] | None:
     """Return the source of a robot as plain data, its text with its hash; None for formats that are not written back."""
     if source.format != "urdf":
         return None
@@ -169,14 +204,19 @@ def _root_from_data(data: Mapping[str, Any] | None) -> Link | None:
         return None
     body = tuple(_fraction(value, f"body of {data['name']}") for value in data["body"])
     if len(body) != LINK_SIZE:
-        raise TaupiError(f"body of {data['name']} has {len(body)} parameters, expected {LINK_SIZE}.")
+        raise TaupiError(
+            "body of {name} has {got} parameters, expected {link_size}.",
+            name=data["name"],
+            got=len(body),
+            link_size=LINK_SIZE,
+        )
     return Link(data["name"], body)
 
 
 def _fraction(text: str, what: str) -> Fraction:
     value = exact(text, what)
     if not isinstance(value, Fraction):
-        raise TaupiError(f"{what} is {shown(text)}, expected a number.")
+        raise TaupiError("{what} is {got!r}, expected a number.", what=what, got=text)
     return value
 
 
@@ -184,7 +224,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return data with infinite numbers as texts, since JSON has no other way to write them."""
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
@@ -199,7 +239,7 @@ def _parse(file: Path) -> Any:
     expected = f"a fit of taupi, {SCHEMA}"
     data = read_bytes(file, expected, budget().data_bytes, "Write one with taupi.write_fit or `taupi identify`.")
     if data.count(b"[") + data.count(b"{") > budget().nodes:
-        raise TaupiError(f"{printable(file)} is not JSON of a fit: it has more lists than a fit has.")
+        raise TaupiError("{file} is not JSON of a fit: it has more lists than a fit has.", file=printable(file))
     return parse_json(data, printable(file), expected)
 
 
@@ -223,7 +263,7 @@ def _checked(fit: Fit) -> Fit:
     try:
         _ = fit.preparation
     except TaupiError as error:
-        raise TaupiError(f"settings: preparation: {error} Identify again.") from None
+        raise TaupiError("settings: preparation: {error} Identify again.", error=error) from None
     return fit
 
 
@@ -233,10 +273,14 @@ def _check_array(name: str, array: np.ndarray, shape: tuple[int | None, ...]) ->
     if not alike or array.dtype != float:
         sizes = ", ".join("any" if k is None else str(k) for k in shape)
         raise TaupiError(
-            f"{name} is {array.dtype} of shape {array.shape}, expected numbers of shape ({sizes}). Identify again."
+            "{name} is {got} of shape {shape}, expected numbers of shape ({sizes}). Identify again.",
+            name=name,
+            got=array.dtype,
+            shape=array.shape,
+            sizes=sizes,
         )
     if not np.isfinite(array).all():
-        raise TaupiError(f"{name} has entries that are not finite. Identify again.")
+        raise TaupiError("{name} has entries that are not finite. Identify again.", name=name)
 
 
 def _is_covariance(matrix: np.ndarray) -> bool:
@@ -250,21 +294,65 @@ def _is_covariance(matrix: np.ndarray) -> bool:
 
 def _check_joints(fit: Fit) -> None:
     """Refuse statistics of other joints than the robot's, and logs with speeds of more or fewer joints."""
-    names, known = tuple(j.name for j in fit.joints), Equations.of(fit.basis).names
+    names, known = tuple(j.name for j in fit.joints), RowLayout.of(fit.basis).names
     if len(names) < fit.robot.n or names != known[: len(names)]:
-        raise TaupiError(f"it has joints {shown(names)}, expected {shown(known)}. Identify again.")
+        raise TaupiError("it has joints {names!r}, expected {known!r}. Identify again.", names=names, known=known)
     for log in fit.logs:
         if log.speeds and len(log.speeds) != len(names):
-            raise TaupiError(f"{log.name} has {len(log.speeds)} speeds, expected {len(names)}. Identify again.")
+            raise TaupiError(
+                "{log} has {got} speeds, expected {expected}. Identify again.",
+                log=log.name,
+                got=len(log.speeds),
+                expected=len(names),
+            )
 
 
 def _check_schema(data: Any, file: Path) -> dict[str, Any]:
     """Return the data of a fit; refuse other data, and fits of another version."""
     schema = data.get("schema") if isinstance(data, dict) else None
-    if not isinstance(schema, str) or not schema.startswith(f"{KIND}/"):
-        raise TaupiError(f"{file} is not a fit of taupi: its schema is {shown(schema)}, expected {SCHEMA!r}.")
-    if schema != SCHEMA:
+    if not isinstance(schema, str) or not schema.startswith((f"{KIND}/", f"{COMMAND_KIND}/")):
         raise TaupiError(
-            f"{file} has schema {shown(schema)}, this version reads {SCHEMA!r}. Identify again, or update taupi."
+            "{file} is not a fit of taupi: its schema is {got!r}, expected {schema!r}.",
+            file=file,
+            got=schema,
+            schema=SCHEMA,
+        )
+    if schema not in (SCHEMA, COMMAND_SCHEMA):
+        raise TaupiError(
+            "{file} has schema {schema!r}, this version reads {other_schema!r}. Identify again, or update taupi.",
+            file=file,
+            schema=schema,
+            other_schema=SCHEMA,
         )
     return dict(data)
+
+
+# The columns of numbers.
+NUMBERS = (1, 2, 3, 5, 6, 7, 8)
+_HEAD = (
+    "joint",
+    "stiffness",
+    "+-",
+    "described",
+    "unit",
+    "theta late, ms",
+    "+-",
+    "lost motion",
+    "+-",
+    "offsets, log by log",
+    "",
+)
+
+
+def spring_table(fit: Fit) -> list[tuple[str, ...]]:
+    """Return the rows of the table, its heading first; none if the fit has no springs."""
+    rows: list[tuple[str, ...]] = [_HEAD]
+    names = list(fit.names)
+    for r in fit.springs:
+        k = names.index(f"{r.joint}.stiffness")
+        numbers = (f"{fit.values[k]:.5g}", f"{fit.stderr[k]:.2g}", f"{r.described:.5g}", r.unit)
+        delay = (f"{1e3 * r.delay:.4g}", f"{1e3 * r.delay_error:.2g}")
+        lost = (f"{r.lost_motion:.2g}", f"{r.lost_motion_error:.1g}")
+        offsets = f"{', '.join(f'{o:.4g}' for o in r.offsets)} {r.angle_unit}"
+        rows.append((r.joint, *numbers, *delay, *lost, offsets, "not determined" if fit.undetermined[k] else ""))
+    return rows if fit.springs else []

@@ -1,19 +1,37 @@
-"""A fit as a robot with numbers, for programs that run beside it."""
+"""A fit as a robot with numbers, for programs that run beside it, and its friction followed along a log."""
 
 from __future__ import annotations
 
 import dataclasses
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from taupi.dynamics.imu_form import require_motors
-from taupi.dynamics.terms import Along, Coulomb, Term
-from taupi.dynamics.terms.per_joint import value_at
+from taupi.checks import truth
+from taupi.dynamics.terms import Along, Coulomb, Term, TermsLike
+from taupi.dynamics.terms.term import value_at
 from taupi.errors import TaupiError
+from taupi.identification.equations.joints import predicted_rows
 from taupi.identification.online.model import OnlineModel
+from taupi.identification.online.observer import MomentumObserver, observer_bandwidth
 from taupi.identification.online.recursive import RecursiveLeastSquares, upper_factor
-from taupi.identification.results.export import PLACED, robot_with
+from taupi.identification.online.tracker import KINDS, FrictionFilter, FrictionTracker, filter_program
+from taupi.identification.results.export import is_placed, robot_with
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.validation import errors_of, recording_of
+from taupi.identification.rows.block_source import errors_naming
+from taupi.identification.rows.row_maker import Rows
+from taupi.model.requirements import require_motors
+from taupi.model.robot import Robot
+from taupi.program.step_loop import roll
+from taupi.program.targets.cpu import Kernel
+from taupi.signals.read import LogLike
+from taupi.signals.reading import Reading
+from taupi.tables import table
+from taupi.threads import small_algebra
 
 # Below this share of the largest speed, the sign of a measured velocity is noise: dry friction builds up over at least this.
 _NOISE = 0.01
@@ -25,16 +43,11 @@ def online_model(fit: Fit) -> OnlineModel:
     Its standard parameters are the base parameters at their representatives, and 0 elsewhere, so that B pi = pi_b: they act
     alike in every motion, whether or not real bodies could have them.
     """
-    require_motors(fit.robot, "What runs beside a robot")
-    if fit.basis.elastic:
-        raise TaupiError(
-            f"{fit.robot.name} was fitted with elastic joints, and what runs online takes joints as rigid.",
-            remedy="Fit it as rigid: taupi.identify(robot, log, elastic=False).",
-        )
+    fit.equations.layout.require_rigid("What runs beside a robot")
     pi = np.zeros(len(fit.basis.standard))
     pi[list(fit.basis.columns)] = fit.values
     layout = fit.basis.standard.layout
-    apart = tuple(t for t in fit.terms if isinstance(t, Along) or t.name not in PLACED)
+    apart = tuple(t for t in fit.terms if isinstance(t, Along) or not is_placed(t.name))
     owners = {
         t: (t.name,) if isinstance(t, Along) else tuple(f"{j}.{t.name}" for j in fit.robot.joint_names) for t in apart
     }
@@ -49,6 +62,7 @@ def online_model(fit: Fit) -> OnlineModel:
         speeds,
         tuple(j.rms for j in fit.joints),
         fit.preparation.known_torque,
+        tuple((1 + fit.relative_gains).tolist()) if fit.relative_gains.any() else (),
     )
 
 
@@ -79,3 +93,155 @@ def _for_measured_speeds(term: Term, speeds: tuple[float, ...]) -> Term:
         return term
     own = [float(value_at("velocity", term.velocity, i)) for i in range(len(speeds))]
     return Coulomb(tuple(max(width, _NOISE * v) for width, v in zip(own, speeds, strict=True)), term.distance)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Tracking:
+    """The torque that a fit predicts for a log while its friction follows what was measured before.
+
+    Its errors are online errors: past torques of this very log were used. They are not those of held-out data.
+
+    Attributes:
+        name: The name of the log's file, or "log".
+        joints: The names of the joints.
+        time: (N,), s.
+        measured: The torque (N, n), filtered as the motion was.
+        predicted: The torque (N, n) with friction that follows.
+        plain: The torque (N, n) that the fit predicts alone.
+        theta: The changes of (F_v, F_c, o) of each joint (N, n, 3) that were known at each row.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    time: np.ndarray
+    measured: np.ndarray
+    predicted: np.ndarray
+    plain: np.ndarray
+    theta: np.ndarray
+
+    @property
+    def relative(self) -> float:
+        """||tau - tau_hat|| / ||tau|| over all joints: the online error."""
+        return errors_of(self.measured.ravel(), self.predicted.ravel())[1]
+
+    @property
+    def plain_relative(self) -> float:
+        """The same without the tracker."""
+        return errors_of(self.measured.ravel(), self.plain.ravel())[1]
+
+    @property
+    def summary(self) -> str:
+        """One line: both errors over all joints."""
+        return f"{self.name}: online error {self.relative:.2%} with friction tracked, {self.plain_relative:.2%} without"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the errors and the last changes of friction as plain data, without the samples."""
+        last = {j: dict(zip(KINDS, t, strict=True)) for j, t in zip(self.joints, self.theta[-1].tolist(), strict=True)}
+        return {
+            "log": self.name,
+            "online_relative": self.relative,
+            "plain_relative": self.plain_relative,
+            "changes": last,
+        }
+
+    def __repr__(self) -> str:
+        rows: list[tuple[str, ...]] = [("joint", "online error", "without", *(f"{k}, last" for k in KINDS))]
+        for j, name in enumerate(self.joints):
+            errors = (errors_of(self.measured[:, j], p[:, j])[1] for p in (self.predicted, self.plain))
+            rows.append((name, *(f"{e:.2%}" for e in errors), *(f"{t:+.3g}" for t in self.theta[-1, j])))
+        return "\n".join([self.summary, *table(rows)])
+
+
+@small_algebra
+def track(fit: Fit, tracker: FrictionTracker, log: LogLike, reading: Reading, changes: Mapping[str, Any]) -> Tracking:
+    """Return how the friction of a `fit` follows a `log`, prepared as the fitted logs were, except for some `changes`.
+
+    Rows pass a filter that looks ahead by about a period of its cutoff, so a row is predicted from rows that are older than that.
+    """
+    settings = dataclasses.replace(fit.preparation, **changes)
+    with errors_naming(log if isinstance(log, str | os.PathLike) else None):
+        recording = recording_of(fit, log, settings, reading)
+        blocks = predicted_rows(fit, recording)
+    if recording.cutoff_hz is None:
+        raise TaupiError(
+            "The log came prepared, and its filter is not known.", remedy="Give the log as it was recorded."
+        )
+    time, measured = np.concatenate([b.time for b in blocks]), np.concatenate([b.tau for b in blocks])
+    residual = np.concatenate([b.residual(fit.values) for b in blocks])
+    x = np.concatenate([friction_columns(fit, tracker, b) for b in blocks])
+    filtering = dataclasses.replace(tracker.filter, cutoff_hz=recording.cutoff_hz)
+    theta = _learnt(filtering, x, residual, 1 / recording.rate_hz)
+    delay = max(1, int(np.ceil(recording.rate_hz / recording.cutoff_hz)))
+    known = np.concatenate([np.zeros((delay, *theta.shape[1:])), theta])[: len(theta)]
+    plain, gains = measured - residual, recording.gains
+    tracked = plain + np.sum(x * known, axis=2)
+    return Tracking(
+        recording.source.name, fit.robot.joint_names, time, gains * measured, gains * tracked, gains * plain, known
+    )
+
+
+def friction_columns(fit: Fit, tracker: FrictionTracker, rows: Rows) -> np.ndarray:
+    """Return x = (qd, s, 1) of each joint (N, n, 3), filtered like the rows; parts without a column are not filtered."""
+    x = np.ones((len(rows), fit.robot.n, 3))
+    widths = tracker.model.widths
+    for j, joint in enumerate(fit.robot.joint_names):
+        for k, kind in enumerate(KINDS[:2]):
+            if (name := f"{joint}.{kind}") in fit.names:
+                x[:, j, k] = rows.y[fit.names.index(name), j]
+            else:
+                x[:, j, k] = rows.qd[:, j] if kind == "viscous" else np.tanh(rows.qd[:, j] / widths[j])
+    return x
+
+
+def _learnt(filtering: FrictionFilter, x: np.ndarray, residual: np.ndarray, seconds: float) -> np.ndarray:
+    """Return theta (N, n, 3) after each row."""
+    n, steps = filtering.n, len(x)
+    state = np.zeros((steps + 1, 1, 9 * n))
+    state[0, 0] = filtering.start()
+    inputs = {"x": np.ascontiguousarray(x.reshape(steps, 1, 3 * n)), "e": np.ascontiguousarray(residual[:, None])}
+    inputs["dt"] = np.full((1, 1, 1), seconds)
+    roll(Kernel(filter_program(filtering), lanes=1), {"state": state}, inputs, {"correction": np.zeros((steps, 1, n))})
+    return state[1:, 0, : 3 * n].reshape(steps, n, 3)
+
+
+def momentum_observer(
+    source: Robot | Fit, bandwidth_hz: float = 20.0, terms: TermsLike | None = None, tracker: bool = False
+) -> MomentumObserver:
+    """Return an observer of the torque from outside: dr/dt = K (tau_ext - r), with K = 2 pi bandwidth (De Luca & Mattone 2003).
+
+    The observer is used sample by sample (`init`, `step`), over a log (`external_torque`), as a program (`program`), as C
+    (`taupi.emit_component`), and with thresholds from logs without contacts to find contacts (`calibrated`).
+
+    Args:
+        source: A fit, whose parameters and terms are taken, or a robot with its own parameters; elastic joints of a robot are
+            taken as rigid, `tau` as the torque of the joints.
+        bandwidth_hz: How fast it follows, Hz: 63 % of a sudden contact after 1 / K, 8 ms for the default of 20 Hz. Noise grows
+            with it.
+        terms: The joint terms of a robot, none by default; a fit has its own.
+        tracker: Whether friction follows the robot, learnt while there is no contact; False by default.
+
+    Returns:
+        The observer.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("elbow2r")
+    >>> observer, q, rest = tp.momentum_observer(arm), [0.3, 0.5], [0.0, 0.0]
+    >>> held = tp.gravity_torque(arm)(q) - [2.0, 0.0]  # someone carries 2 N m of the first joint
+    >>> state = observer.init()
+    >>> for _ in range(100):
+    ...     tau_ext, state = observer.step(state, q, rest, held, dt=0.001)
+    >>> tau_ext.round(3).tolist()
+    [2.0, 0.0]
+    """
+    bandwidth_hz, tracker = observer_bandwidth("bandwidth_hz", bandwidth_hz), truth("tracker", tracker)
+    if isinstance(source, Fit | Robot):
+        require_motors(source.robot if isinstance(source, Fit) else source, "A momentum observer")
+    if isinstance(source, Fit):
+        if terms is not None:
+            raise TaupiError("{terms} are those of the fit: leave them out.")
+        model = online_model(source)
+    elif isinstance(source, Robot):
+        model = OnlineModel.of_robot(source, () if terms is None else terms)
+    else:
+        raise TaupiError("{source} is {got!r}, expected a robot or a fit.", got=source)
+    return MomentumObserver(model, bandwidth_hz, FrictionFilter.of(model, careful=True) if tracker else None)

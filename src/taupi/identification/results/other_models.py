@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from taupi.errors import TaupiError
+from taupi.identification.equations.equations import ComparedTorques
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.validation import Validation, build_validation, recording_of, validate_recording
+from taupi.identification.results.validation import (
+    Validation,
+    build_validation,
+    compared_runs,
+    recordings_of,
+    validate_recordings,
+    validation_of,
+)
 from taupi.identification.rows.block_source import errors_naming
 from taupi.identification.rows.recording import Recording
 from taupi.signals.read import LogLike
@@ -42,7 +51,7 @@ _PART = 0.1
 
 
 @dataclass(frozen=True)
-class Difference:
+class TorqueDifference:
     """How the torque of another model differs from that of a fit at one joint.
 
     Attributes:
@@ -99,7 +108,7 @@ class ModelComparison:
 
     fit: Validation
     others: Mapping[str, Validation]
-    differences: tuple[Difference, ...]
+    differences: tuple[TorqueDifference, ...]
     slides: tuple[bool, ...] = ()
     legend: Mapping[str, str] = field(default_factory=dict)
 
@@ -122,7 +131,7 @@ class ModelComparison:
         pairs = zip(self.differences, self.slides or [False] * len(self.differences), strict=True)
         return [sentence for d, slides in pairs if (sentence := d.sentence(slides))]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the errors as plain data, without the samples."""
         return {
             "fit": self.fit.to_dict(),
@@ -154,25 +163,32 @@ def compare_models(
     A model is a function of q, qd and qdd (N, n) that gives torques (N, n), or a fit with other values. All pass the filter that
     the measured torque passes.
     """
-    if fit.robot.floating or fit.basis.elastic:
-        kind = "a free base" if fit.robot.floating else "elastic joints"
-        raise TaupiError(f"{fit.robot.name} has {kind}: models are compared for fixed bases and rigid joints alone.")
+    if beyond := fit.equations.layout.beyond_rigid:
+        raise TaupiError(
+            "{robot} has {beyond}: models are compared for fixed bases and rigid joints alone.",
+            robot=fit.robot.name,
+            beyond=beyond,
+        )
     settings = dataclasses.replace(fit.preparation, **changes)
-    with errors_naming(log if isinstance(log, str) or hasattr(log, "__fspath__") else None):
-        recording = recording_of(fit, log, settings, reading)
-        own = validate_recording(fit, recording)
+    with errors_naming(log if isinstance(log, str | os.PathLike) else None):
+        runs = recordings_of(fit, log, settings, reading)
+        compared = compared_runs(fit, runs)
+        own = validation_of(fit, ComparedTorques.of_runs(compared), runs[0].source.first)
+        times = [run.time for run in compared]
         others = {
-            name: validate_recording(model, recording)
+            name: validate_recordings(model, runs)
             if isinstance(model, Fit)
-            else _validated(fit, own, recording, model, name)
+            else _validated(fit, own, runs, times, model, name)
             for name, model in models.items()
         }
     last = list(others.values())[-1]
-    columns, rows = _shape_columns(recording, own.time), np.arange(0, len(own.time), max(1, len(own.time) // _ROWS))
-    bodies = _body_columns(fit, recording, own.time[rows])
+    every = max(1, len(own.time) // _ROWS)
+    rows = np.concatenate([np.arange(len(time)) % every == 0 for time in times])
+    columns = np.concatenate([_shape_columns(run, time[::every]) for run, time in zip(runs, times, strict=True)])
+    bodies = np.concatenate([_body_columns(fit, run, time[::every]) for run, time in zip(runs, times, strict=True)])
     apart = last.predicted - own.predicted
     differences = tuple(
-        _difference(j.name, own.measured[rows, k], apart[rows, k], columns[rows, :, k], bodies[:, k])
+        _difference(j.name, own.measured[rows, k], apart[rows, k], columns[:, :, k], bodies[:, k])
         for k, j in enumerate(own.joints)
     )
     return ModelComparison(own, others, differences, tuple(bool(s) for s in fit.robot.slides))
@@ -193,12 +209,15 @@ def without_memory(fit: Fit) -> Torque:
     return torque
 
 
-def _validated(fit: Fit, own: Validation, recording: Recording, torque: Torque, name: str) -> Validation:
-    smooth = recording.log
-    q, qd, qdd = recording.equations.motion(smooth)
-    known = recording.equations.known_torque(smooth, recording.known_torque)
-    predicted = _filtered(recording, np.asarray(torque(q, qd, qdd)) - known, own.time)
-    other = build_validation(fit, own.time, own.measured, predicted, own.raw, own.name, own.notes)
+def _validated(
+    fit: Fit, own: Validation, runs: Sequence[Recording], times: Sequence[np.ndarray], torque: Torque, name: str
+) -> Validation:
+    parts = []
+    for recording, time in zip(runs, times, strict=True):
+        q, qd, qdd = recording.layout.motion(recording.log)
+        known = recording.layout.known_torque(recording.log, recording.known_torque)
+        parts.append(_filtered(recording, (np.asarray(torque(q, qd, qdd)) - known) * recording.gains, time))
+    other = build_validation(fit, own.time, own.measured, np.concatenate(parts), own.raw, own.name, own.notes)
     return dataclasses.replace(other, estimator=name)
 
 
@@ -213,7 +232,7 @@ def _filtered(recording: Recording, values: np.ndarray, time: np.ndarray) -> np.
 
 def _shape_columns(recording: Recording, time: np.ndarray) -> np.ndarray:
     """Return what a difference may look like, (N, 4, n): constant, qd, its sign, qdd."""
-    _, qd, qdd = recording.equations.motion(recording.log)
+    _, qd, qdd = recording.layout.motion(recording.log)
     slow = 0.02 * np.maximum(np.abs(qd).max(axis=0), 1e-9)
     return _filtered(recording, np.stack([np.ones_like(qd), qd, np.tanh(qd / slow), qdd], axis=1), time)
 
@@ -223,25 +242,25 @@ def _body_columns(fit: Fit, recording: Recording, time: np.ndarray) -> np.ndarra
     linear = fit.basis.linear
     smooth = recording.log
     at = np.searchsorted(smooth.time, time - 0.5 / smooth.rate_hz)
-    motion = (x[at] for x in recording.equations.motion(smooth))
+    motion = (x[at] for x in recording.layout.motion(smooth))
     links = [k for k, column in enumerate(linear.columns) if column < len(fit.robot.parameters)]
     return np.asarray(linear.regressor()(*motion))[:, :, links]
 
 
 def _difference(
     name: str, measured: np.ndarray, difference: np.ndarray, columns: np.ndarray, bodies: np.ndarray
-) -> Difference:
+) -> TorqueDifference:
     power = float(np.sum(difference**2))
     relative = float(np.sqrt(power / max(float(np.sum(measured**2)), 1e-300)))
     if power == 0:
-        return Difference(name, 0.0, (0.0,) * 4, (0.0,) * 4, 0.0, 0.0, 0.0)
+        return TorqueDifference(name, 0.0, (0.0,) * 4, (0.0,) * 4, 0.0, 0.0, 0.0)
     values = np.linalg.lstsq(columns, difference, rcond=1e-9)[0]
     left = _left(columns, difference)
     parts = [(_left(np.delete(columns, k, axis=1), difference) - left) / power for k in range(columns.shape[1])]
     speed = np.abs(columns[:, 1])
     slow = float(np.sum(difference[speed < _SLOW * speed.max()] ** 2)) / power
     with_bodies = 1 - _left(bodies, difference) / power
-    return Difference(name, relative, tuple(values.tolist()), tuple(parts), 1 - left / power, with_bodies, slow)
+    return TorqueDifference(name, relative, tuple(values.tolist()), tuple(parts), 1 - left / power, with_bodies, slow)
 
 
 def _left(columns: np.ndarray, target: np.ndarray) -> float:

@@ -94,7 +94,7 @@ def _poor_joints(fit: Fit) -> list[Reason]:
     The six rows of a base see all links and outweigh the joints, so that a motor with the wrong sign costs the fit
     as a whole little.
     """
-    if not (fit.robot.floating or fit.robot.loops):
+    if fit.equations.rows_can_be_repeated:
         return []
     motors = {fit.robot.joint_names[k] for k in fit.robot.actuated}
     joints = [j for j in fit.joints if j.rows and j.name in motors]

@@ -7,39 +7,33 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from taupi.errors import Argument, InPython, Part
+from taupi.errors import InPython, Message
 
 
 class Outcome(Enum):
     """The outcome of an estimator, with its remedy if it failed."""
 
-    SOLVED = ("solved", ())
-    UNCONSTRAINED = ("no constraint is active", ())
-    CONSTRAINED = ("solved, with active constraints", ())
-    REPLACED = ("another estimator was used than the one asked for", ())
+    SOLVED = ("solved", Message(""))
+    UNCONSTRAINED = ("no constraint is active", Message(""))
+    CONSTRAINED = ("solved, with active constraints", Message(""))
+    REPLACED = ("another estimator was used than the one asked for", Message(""))
     NOT_CONVERGED = (
         "did not converge",
-        ("Begin nearer to the robot's values", InPython(", or raise iterations"), "."),
+        Message("Begin nearer to the robot's values{or_iterate}.", or_iterate=InPython(", or raise iterations")),
     )
     NOT_CONSISTENT = (
         "found no consistent parameters",
-        (
-            "Give a larger ",
-            Argument("prior_weight"),
-            ", or wider ",
-            Argument("bounds"),
-            ": the solver failed between these.",
-        ),
+        Message("Give a larger {prior_weight}, or wider {bounds}: the solver failed between these."),
     )
 
-    def __init__(self, message: str, remedy: tuple[Part, ...]) -> None:
+    def __init__(self, message: str, remedy: Message) -> None:
         self.message = message
         self.remedy = remedy
 
     @property
     def ok(self) -> bool:
         """Whether the estimator succeeded."""
-        return not self.remedy
+        return not self.remedy.parts
 
 
 @dataclass(frozen=True)
@@ -62,9 +56,9 @@ class Status:
     @property
     def remedy(self) -> str:
         """What to do about it; empty if the estimator succeeded."""
-        return "".join(map(str, self.outcome.remedy))
+        return str(self.outcome.remedy)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the status as plain data."""
         return {"outcome": self.outcome.name, "ok": self.ok, "message": self.message, "remedy": self.remedy}
 

@@ -1,4 +1,4 @@
-"""Standard errors, and the degrees of freedom of intervals: from independent rows, and from stretches of time.
+"""Standard errors, degrees of freedom of intervals, what single logs decide, and how far estimates are from known values.
 
 Two covariances of an estimate have opposite weaknesses. That of the bandwidth takes the noise of a joint to be of one size, and
 counts how many of its rows are independent; it holds for the shortest logs, if the model is right. That of stretches of time (the
@@ -13,7 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.identification.rows.factors import JointFactor
+from taupi.checks import is_number, real_array
+from taupi.checks import truth as true_or_false
+from taupi.dynamics.types import ArrayLike
+from taupi.errors import TaupiError
+from taupi.identification.rows.factors import JointFactor, stack_factors
 
 # A stretch that alone determines a combination leaves no residual that would show how wrong it is. Up to a leverage of 1 - BLIND,
 # the residual is enlarged accordingly; what is still missing then is taken from the covariance of the bandwidth.
@@ -23,6 +27,9 @@ BLIND = 0.05
 _NOTHING = 0.25
 # Neighbouring logs are joined if there are more: enough clusters for standard errors, and bounded memory.
 _CLUSTERS = 512
+# Runs share a parameter if at least this part of what is known of it would be left without a run; that they disagree by chance
+# has this probability.
+_SHARED_BY_RUNS, _BY_CHANCE = 0.1, 0.01
 # Parameters whose degrees of freedom are computed together: enough for products of matrices, few enough for memory.
 _AT_ONCE = 16
 
@@ -40,6 +47,23 @@ class Uncertainty:
         return np.asarray(self.freedom < 1)
 
 
+def relative_error(values: np.ndarray, stderr: np.ndarray) -> np.ndarray:
+    """Return standard errors relative to the estimates (b,), infinite where both are 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = stderr / np.abs(values)
+    return np.where(np.isnan(ratio), np.inf, ratio)
+
+
+def student_intervals(values: np.ndarray, stderr: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarray:
+    """Return values -+ t stderr (b, 2), with Student's t for the degrees of `freedom` (b,); infinite where `stderr` is."""
+    from scipy.stats import t
+
+    if not is_number(level) or not 0 < level < 1:
+        raise TaupiError("{level} is {got!r}, expected a share between 0 and 1, such as 0.95.", got=level)
+    half = np.asarray(t.ppf(0.5 + level / 2, np.maximum(freedom, 1.0))) * stderr
+    return np.stack([values - half, values + half], axis=1)
+
+
 def uncertainty(
     pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, spread: np.ndarray
 ) -> Uncertainty:
@@ -50,14 +74,15 @@ def uncertainty(
 
         M_0 = sum over files and joints of v A^T Y^T Y A,    v = |r|^2 / (N - h),    h = tr(A^T Y^T Y A).
 
-    M_1 = `Stretches.meat` is that of the sandwich. M = e ((1 - a) M_1 + a c M_0), with c >= 1 the size of the scores of stretches
-    relative to what M_0 expects of them, a = min(1, |error of M_1|^2 / |M_1 - c M_0|^2), in the units of M_0, and e >= 1 for what
-    neighbouring stretches have in common; c and e are 1 unless that is significant. Degrees of freedom are Satterthwaite's
-    (1946), for each parameter. `pieces` are the factors of all stretches, `weights` the w of each (file, joint), 1 by default.
-    If there are more than 512 files, neighbours count as one: weighted rows of a joint have noise of one size.
+    M_1 = `StretchScores.meat` is that of the sandwich. M = e ((1 - a) M_1 + a c M_0), with c >= 1 the size of the scores of
+    stretches relative to what M_0 expects of them, a = min(1, |error of M_1|^2 / |M_1 - c M_0|^2), in the units of M_0, and e
+    >= 1 for what neighbouring stretches have in common; c and e are 1 unless that is significant. Degrees of freedom are
+    Satterthwaite's (1946), for each parameter. `pieces` are the factors of all stretches, `weights` the w of each (file,
+    joint), 1 by default. If there are more than 512 files, neighbours count as one: weighted rows of a joint have noise of one
+    size.
     """
     b, d = spread.shape
-    groups, stretches = _Groups(pieces, weights, x, spread), Stretches(pieces, weights, x, spread)
+    groups, stretches = _Groups(pieces, weights, x, spread), StretchScores(pieces, weights, x, spread)
     if not d or groups.independent.sum() - groups.determined.sum() < 1:
         return Uncertainty(spread @ spread.T, np.zeros(b))
     expected, blind = groups.meat, groups.meat @ stretches.blind
@@ -70,6 +95,77 @@ def uncertainty(
     rest = np.clip(1 - squares, 0.0, 1.0)
     freedom = 1 / (squares**2 / stretches.freedom() + rest**2 / groups.freedom() + 1e-9)
     return Uncertainty(0.5 * (covariance + covariance.T), freedom)
+
+
+@dataclass(frozen=True)
+class RunEffects:
+    """How much more runs disagree than noise within them explains.
+
+    Attributes:
+        factors: The factor (b,) of each parameter's standard error, the same for all parameters of a kind; 1 where runs agree.
+        freedom: The degrees of freedom (b,) of that factor.
+        disagreement: The kinds about which runs disagree, with the factor of their standard errors.
+    """
+
+    factors: np.ndarray
+    freedom: np.ndarray
+    disagreement: Mapping[str, float]
+
+    def added(self, uncertain: Uncertainty) -> Uncertainty:
+        """Return an uncertainty with what runs do not have in common."""
+        # By Satterthwaite: the share of the variance that comes from so few runs has their degrees of freedom.
+        share = 1 - 1 / self.factors**2
+        inverse = (1 - share) ** 2 / np.maximum(uncertain.freedom, 1e-9) + share**2 / np.maximum(self.freedom, 1.0)
+        freedom = np.where(share > 0, 1 / inverse, uncertain.freedom)
+        return Uncertainty(uncertain.covariance * np.outer(self.factors, self.factors), freedom)
+
+
+def run_effects(
+    pieces: Sequence[JointFactor],
+    weights: Mapping[tuple[int, int], float],
+    x: np.ndarray,
+    spread: np.ndarray,
+    uncertain: Uncertainty,
+    kinds: Sequence[str],
+) -> RunEffects:
+    """Return the between-run component of the errors of x (b,), as in a mixed model, pooled over parameters of a kind.
+
+    Run i moves the estimate by c_i = A A^T Y_i^T (tau_i - Y_i x), A = `spread`. If the errors of different runs have nothing in
+    common but what the covariance C in `uncertain` says of them, then E sum_i c_ip^2 = k_p C_pp, with k_p = [A sum_i (S_i -
+    S_i^2) A^T]_pp / [A A^T]_pp and S_i = A^T Y_i^T Y_i A. The mean of sum_i c_ip^2 / (k_p C_pp) over the parameters of a kind is
+    a chi^2 over its degrees of freedom, (runs - 1) times parameters; where it is larger beyond chance, it multiplies C.
+    """
+    from scipy.stats import chi2
+
+    b, d = spread.shape
+    cluster = _clusters(pieces)
+    runs = sorted(set(cluster.values()))
+    none = RunEffects(np.ones(b), np.full(b, np.inf), {})
+    if len(runs) < 2 or not d:
+        return none
+    shares, scores = np.zeros((len(runs), d, d)), np.zeros((len(runs), d))
+    place = {run: k for k, run in enumerate(runs)}
+    for f in pieces:
+        r, k = f.r * weights.get((f.file, f.joint), 1.0), place[cluster[f.file]]
+        y = r[:, :-1] @ spread
+        shares[k] += y.T @ y
+        scores[k] += y.T @ (r[:, -1] - r[:, :-1] @ x)
+    left = np.einsum("bd,de,be->b", spread, np.sum(shares - shares @ shares, axis=0), spread)
+    moved = np.sum((scores @ spread.T) ** 2, axis=0)
+    total, variance = np.sum(spread**2, axis=1), np.diag(uncertain.covariance)
+    # A parameter that one run determines alone says nothing of the others.
+    shared = (left > _SHARED_BY_RUNS * total) & (variance > 0) & ~uncertain.unknown
+    ratios = moved / np.where(shared, left / np.where(total > 0, total, 1.0) * variance, 1.0)
+    factors, freedom, disagreement = np.ones(b), np.full(b, np.inf), {}
+    for kind in dict.fromkeys(kinds):
+        own = np.array([k == kind for k in kinds])
+        if not (own & shared).any():
+            continue
+        ratio, degrees = float(ratios[own & shared].mean()), int((own & shared).sum()) * (len(runs) - 1)
+        if ratio > chi2.ppf(1 - _BY_CHANCE, degrees) / degrees:
+            factors[own], freedom[own] = np.sqrt(ratio), degrees
+            disagreement[kind] = float(np.sqrt(ratio))
+    return RunEffects(factors, freedom, disagreement)
 
 
 def loss_significance(
@@ -136,7 +232,7 @@ class _Groups:
         return np.asarray(1 / np.maximum(np.sum((parts / total[:, None]) ** 2 / self.left, axis=1), 1e-9))
 
 
-class Stretches:
+class StretchScores:
     """The scores of stretches of time, corrected for the influence of each on the estimate (Bell & McCaffrey 2002, "CR2").
 
     The score of stretch k over all its joints is g_k = A^T Y_k^T (I - H_k)^-1/2 (tau_k - Y_k x), H_k = Y_k A A^T Y_k^T, and
@@ -208,7 +304,7 @@ class Stretches:
         return result
 
 
-def _mixture(measured: np.ndarray, expected: np.ndarray, stretches: Stretches) -> tuple[float, float, float]:
+def _mixture(measured: np.ndarray, expected: np.ndarray, stretches: StretchScores) -> tuple[float, float, float]:
     """Return a, c and e of `uncertainty`, with M_1 = `measured` and M_0 = `expected`.
 
     In the units of M_0 the scores of all stretches have the covariance I, if the noise is as the bandwidth says; those of one
@@ -242,3 +338,93 @@ def _mixture(measured: np.ndarray, expected: np.ndarray, stretches: Stretches) -
     error = max(error, size**2 * float(normal))
     distance = float(np.sum((m - size * np.eye(d)) ** 2))
     return (min(1.0, error / distance) if distance > 0 else 1.0), size, longer
+
+
+# The logs are left out in this many parts: every fourth log, or stretches of time if there are fewer logs.
+_PARTS = 4
+# A parameter that moves by this many of its standard errors, and by this share of its value, is not as certain as it seems.
+_FAR, _SHARE = 5.0, 0.5
+
+
+def shifts(
+    pieces: Sequence[JointFactor], weights: Mapping[tuple[int, int], float], x: np.ndarray, spread: np.ndarray
+) -> np.ndarray:
+    """Return the largest change of each parameter (b,) if one of four parts of the logs is left out.
+
+    Without part k, x moves by -A (I - Y_k^T Y_k)^-1 Y_k^T (tau_k - Y_k x), with the rows of the part in coordinates in which all
+    rows together are orthonormal, A = `spread`. A parameter that mostly depends on that part moves by its whole value, x.
+    """
+    groups: dict[int, list[JointFactor]] = {}
+    files = {f.file for f in pieces}
+    stretches = 1 + max((f.stretch for f in pieces), default=0)
+    for f in pieces:
+        part = f.file % _PARTS if len(files) >= _PARTS else f.stretch * _PARTS // stretches
+        groups.setdefault(part, []).append(f)
+    largest = np.zeros(len(x))
+    for group in groups.values():
+        rows = stack_factors(group, weights)
+        y = rows[:, :-1] @ spread
+        share, v = np.linalg.eigh(y.T @ y)
+        alone = share > 1 - 1e-6
+        score = v.T @ (y.T @ (rows[:, -1] - rows[:, :-1] @ x))
+        moved = spread @ (v[:, ~alone] @ (score[~alone] / (1 - share[~alone])))
+        decided = np.sum((spread @ v[:, alone]) ** 2, axis=1) > 0.5 * np.sum(spread**2, axis=1)
+        largest = np.maximum(largest, np.where(decided, np.abs(x), np.abs(moved)))
+    return largest
+
+
+def sensitivity_note(
+    names: Sequence[str], values: np.ndarray, covariance: np.ndarray, moved: np.ndarray, undetermined: np.ndarray
+) -> str:
+    """Return a note on parameters (b,) that are less certain than their `covariance` (b, b) says; empty if there are none."""
+    stderr = np.sqrt(np.clip(np.diag(covariance), 0.0, None))
+    uncertain = ~undetermined & (moved > _FAR * stderr) & (moved > _SHARE * np.abs(values))
+    if not uncertain.any():
+        return ""
+    order = np.argsort(-np.where(uncertain, moved / np.maximum(stderr, 1e-300), 0.0))[: int(uncertain.sum())]
+    listed = ", ".join(names[k] for k in order[:8]) + (f" and {len(order) - 8} more" if len(order) > 8 else "")
+    return (
+        f"Determined only by a part of the logs: {listed}. Without one of {_PARTS} parts of the logs they move by more than "
+        f"{_FAR:g} standard errors and by half of their value."
+    )
+
+
+def relative_errors(values: ArrayLike, truth: ArrayLike, signed: bool = False) -> np.ndarray:
+    """Return |values - truth| / |truth|, or |values - truth| where the truth is 0: the terms of the normalised mean error.
+
+    Args:
+        values: Estimates (..., p).
+        truth: What they should be, (p,) or (..., p).
+        signed: Whether to return (values - truth) / truth, or values where the truth is 0; False by default.
+
+    >>> relative_errors([3.0, 0.5], [2.0, 0.0]).tolist()
+    [0.5, 0.5]
+    """
+    got, real = real_array("values", values), real_array("truth", truth)
+    if not real.size:
+        raise TaupiError("{truth} has shape {got}, expected (..., p): one value per parameter.", got=real.shape)
+    if got.shape[-1:] != real.shape[-1:] or not got.size:
+        expected = f"(..., {real.shape[-1]})" if real.ndim else "()"
+        raise TaupiError(
+            "{values} has shape {got}, expected that of the truth, {expected}.", got=got.shape, expected=expected
+        )
+    off: np.ndarray = (got - real) / np.where(real == 0, 1.0, real)
+    return off if true_or_false("signed", signed) else np.abs(off)
+
+
+def normalised_mean_error(values: ArrayLike, truth: ArrayLike, signed: bool = False) -> float:
+    """Return the mean of |values - truth| / |truth|, or of |value| for a parameter that is 0 (Zollo et al. 2014, section 6).
+
+    Args:
+        values: Estimates (..., p).
+        truth: What they should be, (p,) or (..., p).
+        signed: Whether errors of opposite signs cancel: the size of the mean of (values - truth) / truth, False by default.
+            Both figures that the paper prints follow from its Table 1 in this way.
+
+    >>> import taupi as tp
+    >>> tp.results.normalised_mean_error([2.1, 0.5, -1.0], [2.0, 0.0, -1.0]).__round__(12)
+    0.183333333333
+    >>> tp.results.normalised_mean_error([2.1, 0.5, -1.2], [2.0, 0.0, -1.0], signed=True).__round__(12)
+    0.25
+    """
+    return float(abs(relative_errors(values, truth, signed).mean()))

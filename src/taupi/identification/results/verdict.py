@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+
+from taupi.schema import Record
 
 
 class Level(str, Enum):
@@ -28,7 +29,7 @@ class Level(str, Enum):
 
 
 @dataclass(frozen=True)
-class Reason:
+class Reason(Record):
     """One thing that speaks against a fit, or that is worth knowing about it.
 
     Attributes:
@@ -38,6 +39,8 @@ class Reason:
         joints: The joints that it concerns; empty for all.
         numbers: The numbers in the sentence, by name; errors are relative, everything else is in SI units.
         remedy: What to do about it; empty if nothing is known.
+        blocks: The relative error, as recorded and mended, of each block of the logs while neither model was fitted to it: the
+            evidence, where this is what decides.
     """
 
     cause: str
@@ -46,33 +49,62 @@ class Reason:
     joints: tuple[str, ...] = ()
     numbers: Mapping[str, float] = field(default_factory=dict)
     remedy: str = ""
+    blocks: tuple[tuple[float, float], ...] = ()
 
     def __str__(self) -> str:
         return f"{self.sentence} {self.remedy}".rstrip()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the reason as plain data."""
-        return {
-            "cause": self.cause,
-            "sentence": self.sentence,
-            "level": str(self.level),
-            "joints": list(self.joints),
-            "numbers": dict(self.numbers),
-            "remedy": self.remedy,
-        }
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Reason:
-        """Return the reason that `to_dict` returned as `data`."""
-        level, joints = Level(data["level"]), tuple(data["joints"])
-        return cls(data["cause"], data["sentence"], level, joints, dict(data["numbers"]), data["remedy"])
+# From these errors on, where nothing was fitted, a good verdict says that much is left: over all joints, and at one of them.
+LARGE_TOTAL, LARGE_AT_A_JOINT = 0.1, 0.2
 
 
 @dataclass(frozen=True)
-class Verdict:
+class LeftOut(Record):
+    """What a model of the log leaves of the torque on parts that it was not fitted to.
+
+    Attributes:
+        total: The relative error over all joints.
+        joints: The relative error of each joint that moves under a changing torque, by name.
+        worst: The joint with the largest error of those that carry a tenth or more of the largest torque.
+        silent: The joints that say nothing, since they stand still or their torque does.
+        enough: Whether the logs are long enough to judge by.
+    """
+
+    total: float
+    joints: Mapping[str, float]
+    worst: str
+    silent: tuple[str, ...] = ()
+    enough: bool = True
+
+    @property
+    def is_large(self) -> bool:
+        """Whether so much is left that a good fit is called usable instead."""
+        return self.enough and (self.total > LARGE_TOTAL or self.joints.get(self.worst, self.total) > LARGE_AT_A_JOINT)
+
+    @property
+    def sentence(self) -> str:
+        """What is left of a good fit, as a sentence."""
+        return f"Usable: {self.plain}" if self.is_large else self.plain
+
+    @property
+    def plain(self) -> str:
+        """What is left, as a sentence, whatever the verdict is."""
+        if not self.enough:
+            return "The logs are too short to judge."
+        error = self.joints.get(self.worst, self.total)
+        at = f", {percent(error)} at {self.worst}" if self.worst and len(self.joints) > 1 else ""
+        left = f"{percent(self.total)} of the torque is left on parts that were not fitted{at}."
+        more = f" Nothing can be said of {', '.join(self.silent)}." if self.silent else ""
+        return left + more
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict(Record):
     """What to think of a fit: `level` is "good", "doubtful" or "wrong", `reasons` are sentences that carry numbers.
 
-    `details` are the reasons as data, worst first.
+    `details` are the reasons as data, worst first; `left_out` is the error on parts of the logs that were not fitted, where it
+    was worked out.
 
     >>> degrees = Reason("degrees", "q looks like degrees: with radians the error falls from 48 % to 2 %.", Level.WRONG)
     >>> verdict = Verdict.of([Reason("clipped", "tau of j1 is clipped.", Level.DOUBTFUL), degrees])
@@ -81,11 +113,12 @@ class Verdict:
     """
 
     details: tuple[Reason, ...] = ()
+    left_out: LeftOut | None = None
 
     @classmethod
-    def of(cls, reasons: Iterable[Reason]) -> Verdict:
+    def of(cls, reasons: Iterable[Reason], left_out: LeftOut | None = None) -> Verdict:
         """Return the verdict from several reasons, worst first."""
-        return cls(tuple(sorted(reasons, key=lambda reason: -reason.level.rank)))
+        return cls(tuple(sorted(reasons, key=lambda reason: -reason.level.rank)), left_out)
 
     @property
     def level(self) -> Level:
@@ -103,21 +136,25 @@ class Verdict:
         return tuple(reason.cause for reason in self.details)
 
     @property
+    def left_sentence(self) -> str:
+        """What is left of the torque on parts that were not fitted, as a sentence; empty if it is not known."""
+        if self.left_out is None:
+            return ""
+        return self.left_out.sentence if self.level is Level.GOOD else self.left_out.plain
+
+    @property
     def lines(self) -> list[str]:
         """The verdict as text: its level, then one line per reason."""
-        return [f"verdict: {self.level}", *(f"- {reason}" for reason in self.reasons)]
+        return [
+            f"verdict: {self.level}{f'. {self.left_sentence}' if self.left_out is not None else ''}",
+            *(f"- {reason}" for reason in self.reasons),
+        ]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the verdict as plain data."""
-        details = [reason.to_dict() for reason in self.details]
-        return {"level": str(self.level), "reasons": list(self.reasons), "details": details}
+    def to_dict(self) -> dict[str, object]:
+        """Return the verdict as plain data, with its level and its reasons as sentences."""
+        return {"level": str(self.level), "reasons": list(self.reasons), **super().to_dict()}
 
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Verdict:
-        """Return the verdict that `to_dict` returned as `data`."""
-        return cls(tuple(Reason.from_dict(reason) for reason in data["details"]))
-
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return "\n".join(self.lines)
 
 

@@ -7,25 +7,29 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from taupi.errors import Argument, TaupiError, shown
-from taupi.identification.equations import Equations
+import numpy as np
+
+from taupi.errors import TaupiError
+from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.preparation import Preparation
-from taupi.signals.checking.clean import UniformTime, clean_log
+from taupi.signals.checking.clean import UniformTime, clean_log, refuse_several_runs
+from taupi.signals.checking.commands import refuse_computed_torque
 from taupi.signals.checking.implausible import (
     is_plausible,
     refuse_absurd,
     refuse_backwards,
+    refuse_jumps,
     refuse_missing,
     refuse_silence,
     refuse_slow,
 )
 from taupi.signals.checking.standstill import MotionRows, motion_rows
+from taupi.signals.checking.units_found import warn_of_units
 from taupi.signals.filtering.smoothing import LOCAL_DERIVATIVES
-from taupi.signals.formats import FORMATS
+from taupi.signals.formats import format_by_ending, format_of
 from taupi.signals.formats.sources import file_name, size_of, source_of
 from taupi.signals.log import Log
-from taupi.signals.log_part import asked_part, concatenate_logs
-from taupi.signals.read import LogLike, PathLike, block_reader, read_log
+from taupi.signals.read import LogLike, PathLike, asked_part, block_reader, concatenate_logs, read_log
 from taupi.signals.reading import Streaming
 from taupi.signals.stretches import median_step
 
@@ -35,6 +39,8 @@ STREAMED_BYTES = 64 << 20
 _PERIODS = 16 / 3
 # A block with fewer samples shows neither a rate nor a standstill.
 _LEAST = 64
+# Samples before a block with which a jump at its beginning is seen.
+_SEAM = 256
 # Number of samples of a log in memory that are searched for standstill at once: most logs do not begin with a long one.
 _PART = 16_384
 
@@ -75,6 +81,28 @@ class BlockSource:
         """Return the log as it was recorded, errors included; for a stream, the first samples of its motion."""
         return self.head(samples) if self.raw is None else self.raw
 
+    def parts(self, samples: int) -> Iterator[Log]:
+        """Yield the log as it was recorded, errors included; the motion of a stream in parts of so many samples."""
+        if self.raw is not None:
+            yield self.raw
+            return
+        waiting: list[Log] = []
+        count = row = 0
+        for block in self.blocks():
+            inside = slice(max(self.motion.start - row, 0), max(self.motion.stop - row, 0))
+            row += len(block)
+            left = block.rows(inside) if len(block.time[inside]) else None
+            while left is not None:
+                room = samples - count
+                waiting.append(left.rows(slice(room)))
+                count += len(waiting[-1])
+                left = left.rows(slice(room, None)) if len(left) > room else None
+                if count == samples:
+                    yield concatenate_logs(waiting)
+                    waiting, count = [], 0
+        if waiting:
+            yield concatenate_logs(waiting)
+
     def head(self, samples: int) -> Log:
         """Return the first samples of the motion, from which settings are chosen: the same for blocks of any size."""
         parts, row = [], 0
@@ -91,7 +119,7 @@ class BlockSource:
 
 def open_source(
     log: LogLike,
-    equations: Equations,
+    layout: RowLayout,
     preparation: Preparation,
     reading: Streaming,
     check: Callable[[], None] = lambda: None,
@@ -102,13 +130,13 @@ def open_source(
     """
     if isinstance(log, Log):
         with errors_naming(log.source.path):
-            return _in_memory(asked_part(log, reading), equations, preparation)
+            return _in_memory(asked_part(log, reading), layout, preparation)
     if not isinstance(log, str | os.PathLike):
-        raise TaupiError(Argument("logs"), f" holds {shown(log)}, expected a Log or the path of a file.")
+        raise TaupiError("{logs} holds {got!r}, expected a Log or the path of a file.", got=log)
     with errors_naming(log):
         if _streams(log, preparation, reading):
-            return _streamed(log, equations, preparation, reading, check)
-        return _in_memory(read_log(log, equations.robot, reading=reading), equations, preparation)
+            return _streamed(log, layout, preparation, reading, check)
+        return _in_memory(read_log(log, layout.robot, reading=reading), layout, preparation)
 
 
 @contextmanager
@@ -128,30 +156,30 @@ def _streams(path: PathLike, preparation: Preparation, reading: Streaming) -> bo
     local = preparation.derivatives in LOCAL_DERIVATIVES
     if reading.stream and not local:
         raise TaupiError(
-            Argument("derivatives"),
-            f" is {preparation.derivatives!r}, which needs the whole log at once, but {file_name(path)} is to be streamed.",
-            remedy=(
-                "Use ",
-                Argument("derivatives", "central"),
-                ", or read the file whole with ",
-                Argument("stream", False),
-                ".",
-            ),
+            "{derivatives} is {got!r}, which needs the whole log at once, but {path} is to be streamed.",
+            remedy="Use {derivatives='central'}, or read the file whole with {stream=False}.",
+            got=preparation.derivatives,
+            path=file_name(path),
         )
     if reading.stream is not None:
         return reading.stream
-    low = file_name(path).lower()
-    streamable = any(low.endswith(f.endings) and f.streams for f in FORMATS.values())
+    name = format_by_ending(file_name(path))
+    streamable = name is not None and format_of(name).streams
     return local and streamable and size_of(source_of(path)) > STREAMED_BYTES
 
 
-def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> BlockSource:
-    equations.check(log)
+def _in_memory(log: Log, layout: RowLayout, preparation: Preparation) -> BlockSource:
+    layout.check(log)
+    refuse_several_runs(log)
     refuse_silence(log)
+    refuse_computed_torque(log)
     refuse_slow(log)
     refuse_absurd(log)
-    raw = log
-    if not log.is_prepared:
+    refuse_jumps(log)
+    raw = log = warn_of_units(log)
+    if log.is_prepared:
+        _refuse_repeats(log)
+    else:
         log = clean_log(log, gaps=preparation)
     motion = _motion(
         lambda: (log.rows(slice(k, k + _PART)) for k in range(0, len(log), _PART)), log, len(log), preparation
@@ -159,38 +187,58 @@ def _in_memory(log: Log, equations: Equations, preparation: Preparation) -> Bloc
     return BlockSource(lambda: iter([log]), log, len(log), log.rate_hz, motion, raw=raw)
 
 
+def _refuse_repeats(log: Log) -> None:
+    """Refuse a prepared log whose time does not step forwards: it is not cleaned again."""
+    repeated = np.flatnonzero(np.diff(log.time) <= 0)
+    if len(repeated):
+        raise TaupiError(
+            "time of the log does not step forwards at sample {sample}, but the log came prepared.",
+            sample=int(repeated[0]) + 1,
+            remedy="Clean it before it is prepared: taupi.clean_log(log).",
+        )
+
+
 def _streamed(
-    path: PathLike, equations: Equations, preparation: Preparation, reading: Streaming, check: Callable[[], None]
+    path: PathLike, layout: RowLayout, preparation: Preparation, reading: Streaming, check: Callable[[], None]
 ) -> BlockSource:
     """Return the blocks of a file, after reading it once, so that anything wrong with it is reported before work begins."""
-    reader = block_reader(path, reading.block, equations.robot, reading)
+    reader = block_reader(path, reading.block, layout.robot, reading)
 
     def blocks() -> Iterator[Log]:
-        row = 0
+        row, run = 0, None
         for block in reader():
             check()
             if not is_plausible(block):
                 with errors_naming(path):
                     refuse_missing(block, row)
                     refuse_absurd(block, row)
+            with errors_naming(path):
+                refuse_several_runs(block, run)
+            run = None if block.segment is None else float(block.segment[-1])
             row += len(block)
             yield block
 
     first = next(blocks(), None)
     if first is None or len(first) < min(_LEAST, reading.block):
         raise TaupiError(
-            f"{file_name(path)} has too few samples to be streamed.", remedy=("Use ", Argument("stream", False), ".")
+            "{path} has too few samples to be streamed.", remedy="Use {stream=False}.", path=file_name(path)
         )
-    equations.check(first)
+    layout.check(first)
+    refuse_computed_torque(first)
     refuse_slow(first)
+    refuse_several_runs(first)
     refuse_backwards(first)
+    first = warn_of_units(first)
     time, with_torque = UniformTime(), list[Log]()
 
     def blocks_with_checked_time() -> Iterator[Log]:
+        before, row = list[Log](), 0
         for block in blocks():
             with errors_naming(path):
                 if not first.is_prepared:
                     time.add(block.time)
+                refuse_jumps(concatenate_logs([*before, block]), row - sum(map(len, before)))
+                before, row = [block.rows(slice(max(len(block) - _SEAM, 0), None))], row + len(block)
                 if not with_torque and block.need("tau")[0].any():
                     with_torque.append(block)
             yield block

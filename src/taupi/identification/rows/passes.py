@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,7 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.identification.rows.block_source import BlockSource
-from taupi.identification.rows.compression import compress_recordings, with_speeds
-from taupi.identification.rows.pieces import Piece, piece_of
+from taupi.identification.rows.pieces import Piece, compress_recordings, piece_of, with_speeds
 from taupi.identification.rows.plan import Plan
 from taupi.identification.rows.recording import SEEN, Recording
 from taupi.identification.rows.workers import Workers
@@ -158,7 +158,11 @@ def open_logs(
     bad = {k: SkippedLog(names[k], str(r)) for k, r in sorted(results.items()) if isinstance(r, TaupiError)}
     sources = {k: r for k, r in sorted(results.items()) if not isinstance(r, TaupiError)}
     if not sources:
-        raise TaupiError(f"None of {len(logs)} logs can be used. The first: {next(iter(bad.values())).reason}")
+        raise TaupiError(
+            "None of {count} logs can be used. The first: {reason}",
+            count=len(logs),
+            reason=next(iter(bad.values())).reason,
+        )
     return OpenedLogs(tuple(logs), sources, bad)
 
 
@@ -167,13 +171,30 @@ def log_names(logs: Sequence[LogLike]) -> list[str]:
 
     >>> log_names(["a/run.csv", "b/run.csv", "a/other.csv"])
     ['a/run.csv', 'b/run.csv', 'other.csv']
+
+    Addresses that differ in what is not shown of them, such as `?id=1` and `?id=2`, are numbered.
+
+    >>> log_names(["http://robot/run.csv?id=1", "http://robot/run.csv?id=2"])
+    ['http://robot/run.csv (1)', 'http://robot/run.csv (2)']
     """
     paths = [log.source.path if isinstance(log, Log) else log for log in logs]
-    parts = [Path(shown_address(path)).parts if path else ("log",) for path in paths]
+    parts = [_parts_of(path) if path else ("log",) for path in paths]
     names = [each[-1] for each in parts]
     for length in range(2, max(map(len, parts), default=0) + 1):
         counts = Counter(names)
         names = [
             "/".join(each[-length:]) if counts[name] > 1 else name for name, each in zip(names, parts, strict=True)
         ]
+    counts, seen = Counter(names), Counter[str]()
+    for k, name in enumerate(names):
+        seen[name] += 1
+        names[k] = f"{name} ({seen[name]})" if counts[name] > 1 and paths[k] else name
     return names
+
+
+def _parts_of(path: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Return the folders and the name of a log; the server of an address belongs to its protocol."""
+    shown = shown_address(path)
+    protocol, between, place = shown.rpartition("://")
+    first, *others = place.split("/") if between else Path(shown).parts
+    return (f"{protocol}{between}{first}", *others)

@@ -11,12 +11,11 @@ from functools import cached_property
 import numpy as np
 
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.equations import Equations
 from taupi.identification.friction.dry_friction import FrictionPlan, friction_plan
+from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.block_source import BlockSource, errors_naming, open_source
-from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
 from taupi.identification.rows.factors import MOST_STRETCHES
-from taupi.identification.rows.preparation import Preparation
+from taupi.identification.rows.preparation import ChosenCutoffs, Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.signals.read import LogLike
 from taupi.signals.reading import Streaming
@@ -56,9 +55,9 @@ class Plan:
         return friction_plan(self.base, self.first if len(self.first) else None)
 
     @property
-    def equations(self) -> Equations:
+    def layout(self) -> RowLayout:
         """Whose rows the regressor has."""
-        return Equations.of(self.base)
+        return RowLayout.of(self.base)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -78,13 +77,13 @@ class Plan:
 
     def recording(self, log: LogLike, check: Callable[[], None] = lambda: None) -> Recording:
         """Return the recording of a log, or of the file at a path or address."""
-        return self.recording_of(open_source(log, self.equations, self.preparation, self.reading, check))
+        return self.recording_of(open_source(log, self.layout, self.preparation, self.reading, check))
 
     def recording_of(self, source: BlockSource) -> Recording:
         """Return the recording of blocks that are open."""
         chosen = None if self.cutoffs is None or source.first.is_prepared else self.cutoffs.fit_hz
         with errors_naming(source.first.source.path):
-            recording = Recording.at_cutoff(source, self.equations, self.preparation, chosen)
+            recording = Recording.at_cutoff(source, self.layout, self.preparation, chosen)
         recording = replace(
             recording,
             least_speeds=np.maximum(recording.least_speeds, self.least_speeds),

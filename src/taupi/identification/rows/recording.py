@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import overload
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, ordinal, shown
-from taupi.identification.equations import Equations
+from taupi.errors import TaupiError, ordinal
+from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.block_source import BlockSource
-from taupi.identification.rows.chosen_cutoffs import ChosenCutoffs
-from taupi.identification.rows.preparation import Preparation
-from taupi.identification.rows.row_maker import Filter, RowMaker, Rows
-from taupi.identification.rows.samples import one_way, samples_of
+from taupi.identification.rows.preparation import ChosenCutoffs, Preparation
+from taupi.identification.rows.row_maker import Filter, RowMaker, Rows, one_way, samples_of
+from taupi.schema import Record
 from taupi.signals.checking.standstill import MotionRows
 from taupi.signals.filtering.delay import Delays, added_delays
 from taupi.signals.filtering.filters import Cutoff, choose_cutoff, edge_rows, noise_bandwidth_hz
 from taupi.signals.filtering.smoothing import LOCAL_DERIVATIVES
 from taupi.signals.log import Log
-from taupi.signals.log_part import concatenate_logs
 from taupi.signals.prepare import PER_PERIOD, Smoother, measured_velocities, refuse_short, smooth_blocks
+from taupi.signals.read import concatenate_logs
 
 # Samples of a log in memory that are passed on at once.
 _CHUNK = 50_000
@@ -68,11 +67,8 @@ class Extent:
         return cls(speed, reach, -low, high)
 
 
-_LISTS = ("least_speeds", "notes", "speeds")
-
-
 @dataclass(frozen=True)
-class LogRecord:
+class LogRecord(Record):
     """What a fit records of a log.
 
     Attributes:
@@ -97,17 +93,20 @@ class LogRecord:
     speeds: tuple[float, ...] = ()
     validation_hz: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the record as plain data."""
-        return {**asdict(self), **{name: list(getattr(self, name)) for name in _LISTS}}
-
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> LogRecord:
-        """Return the record that `to_dict` returned as `data`; until 0.1 the speeds were called `slow`."""
-        rest = {name: value for name, value in data.items() if name != "slow"}
-        lists = {name: tuple(data.get(name, ())) for name in _LISTS}
-        lists["least_speeds"] = tuple(data.get("least_speeds", data.get("slow", ())))
-        return cls(**{**rest, **lists})
+    def from_dict(cls, data: Mapping[str, object]) -> LogRecord:
+        """Return the record that `to_dict` returned as `data`; until 0.1 the speeds were called `slow`.
+
+        Raises:
+            TaupiError: A rate, a cutoff or a speed is negative or no number.
+        """
+        record = super().from_dict({"least_speeds": data.get("slow", ()), **data})
+        cutoffs = record.cutoff_hz or 0.0, record.validation_hz or 0.0
+        if not all(number >= 0 for number in (record.rate_hz, *cutoffs, *record.least_speeds, *record.speeds)):
+            raise TaupiError(
+                "The record of {name} has a rate, a cutoff or a speed that is negative or no number.", name=record.name
+            )
+        return record
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,7 +142,7 @@ class Recording:
     """One log of a fit: its source, how it is smoothed and filtered, and which rows are used; its rows can be read repeatedly."""
 
     blocks: SmoothedBlocks
-    equations: Equations = field(repr=False)
+    layout: RowLayout = field(repr=False)
     least_speeds: np.ndarray  # (n,): slower rows are not used
     span: tuple[float, float]  # the time span that is used, s
     leave_out: str = "row"
@@ -159,18 +158,18 @@ class Recording:
 
     @classmethod
     def of(
-        cls, source: BlockSource, equations: Equations, preparation: Preparation, cutoff: Cutoff | None = None
+        cls, source: BlockSource, layout: RowLayout, preparation: Preparation, cutoff: Cutoff | None = None
     ) -> Recording:
         """Return the recording of a source; a `cutoff` replaces the one that q suggests."""
-        least = least_speeds(preparation, equations)
+        least = least_speeds(preparation, layout)
         if source.first.is_prepared:
-            equations.motion(source.first)
+            layout.motion(source.first)
             return cls(
-                SmoothedBlocks(source), equations, least, source.span, preparation.leave_out, notes=source.first.notes,
+                SmoothedBlocks(source), layout, least, source.span, preparation.leave_out, notes=source.first.notes,
                 preparation=preparation,
             )  # fmt: skip
         head, rate = source.head(SEEN), source.rate_hz
-        chosen = cutoff or _cutoff(equations.positions(head), rate, preparation)
+        chosen = cutoff or _cutoff(layout.positions(head), rate, preparation)
         light, step, row_filter = filter_plan(preparation, rate, chosen.hz)
         # At each end, one period of each of the two filters is cut.
         refuse_short(source.samples, chosen.hz, edge_rows(rate, chosen.hz), edge_rows(rate, light))
@@ -181,27 +180,25 @@ class Recording:
             preparation.derivatives,
             measured_velocities(head, preparation),
             period=_period(source) if preparation.derivatives == "fourier" else None,
-            delays=added_delays(head, delays_of(preparation, rate, equations)),
+            delays=added_delays(head, delays_of(preparation, rate, layout)),
         )
         choices = [note for note in (source.motion.note, chosen.note) if note]
         notes = (*source.first.notes, *choices, *smoother.notes(head), _filter_note(row_filter))
         return cls(
-            SmoothedBlocks(source, smoother, step), equations, least, source.span, preparation.leave_out, row_filter, chosen,
+            SmoothedBlocks(source, smoother, step), layout, least, source.span, preparation.leave_out, row_filter, chosen,
             notes, preparation=preparation,
         )  # fmt: skip
 
     @classmethod
-    def at_cutoff(
-        cls, source: BlockSource, equations: Equations, preparation: Preparation, hz: float | None
-    ) -> Recording:
+    def at_cutoff(cls, source: BlockSource, layout: RowLayout, preparation: Preparation, hz: float | None) -> Recording:
         """Return the recording with a cutoff chosen for all logs, without computing what its q suggests.
 
         That is computed only if no cutoff is chosen (`hz` is None), or if the log is too short for it.
         """
         nearest = None if hz is None else _nearest_cutoff(source, hz)
         if nearest is None or not _long_enough(source, preparation, nearest):
-            return cls.of(source, equations, preparation)
-        return cls.of(source, equations, preparation, Cutoff(nearest, np.zeros(equations.robot.n), _SAME_FOR_ALL))
+            return cls.of(source, layout, preparation)
+        return cls.of(source, layout, preparation, Cutoff(nearest, np.zeros(layout.robot.n), _SAME_FOR_ALL))
 
     @property
     def source(self) -> BlockSource:
@@ -246,6 +243,11 @@ class Recording:
         return self.source.first.known_torque or self.preparation.known_torque
 
     @property
+    def gains(self) -> np.ndarray:
+        """The factors (count,) by which recorded torques read high beside each other."""
+        return self.layout.gains(self.preparation.relative_gains)
+
+    @property
     def encoder_delays(self) -> Delays:
         """The delays (s) of q and theta that are removed."""
         smoother = self.blocks.smoother
@@ -257,6 +259,11 @@ class Recording:
         """The smoothed log, all blocks joined."""
         return concatenate_logs(list(self.blocks))
 
+    @property
+    def head(self) -> Log:
+        """The smoothed samples whose rows `rows` yields with `head`, joined: few, however long the log is."""
+        return concatenate_logs(list(self._head()))
+
     def extent(self, directions: np.ndarray) -> Extent:
         """Return how far and fast the beginning of the recording moves along directions (k, n).
 
@@ -264,14 +271,14 @@ class Recording:
         """
         low, high = np.full((2, len(directions)), np.inf), np.full((2, len(directions)), -np.inf)
         for log in self._head():
-            x, xd, _ = self.equations.motion(log)
+            x, xd, _ = self.layout.motion(log)
             along = np.stack([xd, x]) @ directions.T
             low, high = np.minimum(low, along.min(axis=1)), np.maximum(high, along.max(axis=1))
         least, most = low[0], high[0]
         for log in self.blocks:
             if not one_way(least, most).any():
                 break
-            along = self.equations.motion(log)[1] @ directions.T
+            along = self.layout.motion(log)[1] @ directions.T
             least, most = np.minimum(least, along.min(axis=0)), np.maximum(most, along.max(axis=0))
         return Extent(np.maximum(-low[0], high[0]), high[1] - low[1], least, most)
 
@@ -280,7 +287,7 @@ class Recording:
         if self.cutoff is None or hz == self.cutoff_hz or not _long_enough(self.source, self.preparation, hz):
             return self
         chosen = replace(self.cutoff, hz=hz, reason=reason or self.cutoff.reason)
-        other = Recording.of(self.source, self.equations, self.preparation, chosen)
+        other = Recording.of(self.source, self.layout, self.preparation, chosen)
         return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs, cutoff=self.cutoff)
 
     def with_nearest_cutoff(self, hz: float, reason: str = "") -> Recording:
@@ -296,7 +303,7 @@ class Recording:
 
     def with_preparation(self, preparation: Preparation) -> Recording:
         """Return the recording prepared in another way, with the same cutoff and the same rows in use."""
-        other = Recording.of(self.source, self.equations, preparation, self.cutoff)
+        other = Recording.of(self.source, self.layout, preparation, self.cutoff)
         return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs)
 
     def beginning(self, samples: int) -> Recording:
@@ -313,7 +320,7 @@ class Recording:
         if preparation.derivatives != "recorded":
             velocity = "measured" if smoother is not None and smoother.measured else "position"
             preparation = replace(preparation, velocity=velocity)
-        other = Recording.of(source, self.equations, preparation, self.cutoff)
+        other = Recording.of(source, self.layout, preparation, self.cutoff)
         return replace(other, least_speeds=self.least_speeds, one_way_signs=self.one_way_signs)
 
     def unfiltered(self) -> Recording:
@@ -329,7 +336,8 @@ class Recording:
         logs = [of] if of is not None else self._head() if head else self.blocks
         all_joints = self.leave_out == "sample"
         samples = (
-            samples_of(log, self.equations, self.least_speeds, self.span, all_joints, self.known_torque) for log in logs
+            samples_of(log, self.layout, self.least_speeds, self.span, all_joints, self.known_torque, self.gains)
+            for log in logs
         )
         return maker.rows(samples, self.row_filter, self.one_way_signs)
 
@@ -368,32 +376,33 @@ def _long_enough(source: BlockSource, preparation: Preparation, cutoff_hz: float
     return source.samples > 2 * edges + 8
 
 
-def delays_of(preparation: Preparation, rate_hz: float, equations: Equations) -> dict[str, float | tuple[float, ...]]:
+def delays_of(preparation: Preparation, rate_hz: float, layout: RowLayout) -> dict[str, float | tuple[float, ...]]:
     """Return the delays (s) of a log's signals that settings state, by name: a held torque is early by half a sample."""
     held: dict[str, float | tuple[float, ...]] = {"tau": -0.5 / rate_hz} if preparation.torque == "held" else {}
-    return held | encoder_delays(preparation, equations)
+    return held | encoder_delays(preparation, layout)
 
 
-def encoder_delays(preparation: Preparation, equations: Equations) -> dict[str, float | tuple[float, ...]]:
+def encoder_delays(preparation: Preparation, layout: RowLayout) -> dict[str, float | tuple[float, ...]]:
     """Return the delays (s) of q and of theta that settings state: for an elastic joint, that of the late encoder."""
     if preparation.encoder_delay is None:
         return {}
-    if not equations.sprung:
+    if not layout.sprung:
         return {"q": preparation.encoder_delay}
     late = np.asarray(preparation.encoder_delay, dtype=float)
     sides = {"theta": np.maximum(late, 0.0), "q": np.maximum(-late, 0.0)}
     return {name: tuple(d.tolist()) if d.ndim else float(d) for name, d in sides.items() if d.any()}
 
 
-def least_speeds(preparation: Preparation, equations: Equations) -> np.ndarray:
+def least_speeds(preparation: Preparation, layout: RowLayout) -> np.ndarray:
     """Return the speed below which each row is not used: the threshold for rows of motors, 0 for links behind springs."""
-    speeds, n = np.asarray(preparation.threshold or 0.0, dtype=float), equations.robot.n
+    speeds, n = np.asarray(preparation.threshold or 0.0, dtype=float), layout.robot.n
     if speeds.shape not in ((), (n,)):
         raise TaupiError(
-            Argument("threshold"),
-            f" is {shown(preparation.threshold)}, expected a speed of at least 0, or one for each of {n} joints.",
+            "{threshold} is {got!r}, expected a speed of at least 0, or one for each of {n} joints.",
+            got=preparation.threshold,
+            n=n,
         )
-    return equations.on_motors(np.broadcast_to(speeds, n))
+    return layout.on_motors(np.broadcast_to(speeds, n))
 
 
 def _cutoff(q: np.ndarray, rate_hz: float, preparation: Preparation) -> Cutoff:
@@ -418,3 +427,29 @@ def _period(source: BlockSource) -> float:
 def _filter_note(row_filter: Filter) -> str:
     kept = f", every {ordinal(row_filter.step)} sample kept" if row_filter.step > 1 else ""
     return f"regressor and torque filtered alike, cutoff {row_filter.cutoff_hz:.4g} Hz{kept}"
+
+
+# As many as a verdict examines.
+_KEPT = 12
+
+
+class OnDemand(Sequence[Recording]):
+    """A sequence of `count` recordings; the function `opened` returns the one with an index, and a few are kept."""
+
+    def __init__(self, count: int, opened: Callable[[int], Recording]) -> None:
+        self._count = count
+        self._opened = lru_cache(maxsize=_KEPT)(opened)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, index: int) -> Recording: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Recording]: ...
+
+    def __getitem__(self, index: int | slice) -> Recording | Sequence[Recording]:
+        if isinstance(index, slice):
+            return [self._opened(k) for k in range(*index.indices(self._count))]
+        return self._opened(range(self._count)[index])

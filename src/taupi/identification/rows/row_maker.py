@@ -6,20 +6,146 @@ columns and the torque pass the same filter (Gautier 1997, "parallel filtering")
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.identification.equations import regressor_inputs
+from taupi.errors import TaupiError
 from taupi.identification.friction.dry_friction import FrictionPlan, Past
-from taupi.identification.rows.entries import Entries, Places
-from taupi.identification.rows.samples import Samples
+from taupi.identification.row_layout import RowLayout, regressor_inputs
 from taupi.program.program import Program
 from taupi.signals.filtering.block_filter import ZeroPhaseStream, zero_phase
 from taupi.signals.filtering.filters import edge_rows
+
+if TYPE_CHECKING:
+    from taupi.signals.log import Log
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where the k entries lie in rows of `shape` (p, n): at `columns` (k,) and `joints` (k,)."""
+
+    shape: tuple[int, int]
+    columns: np.ndarray
+    joints: np.ndarray
+
+    @classmethod
+    def everywhere(cls, shape: tuple[int, int]) -> Places:
+        """Return the places of all entries, column by column."""
+        columns, joints = np.indices(shape).reshape(2, -1)
+        return cls(shape, columns, joints)
+
+    @cached_property
+    def used(self) -> np.ndarray:
+        """Which columns are not zero at every state in the row of each joint (n, p)."""
+        used = np.zeros(self.shape[::-1], dtype=bool)
+        used[self.joints, self.columns] = True
+        return used
+
+    @cached_property
+    def by_joint(self) -> tuple[np.ndarray, ...]:
+        """The entries of each joint's row, in the order of its columns."""
+        each = (np.flatnonzero(self.joints == j) for j in range(self.shape[1]))
+        return tuple(own[np.argsort(self.columns[own], kind="stable")] for own in each)
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """The `values` (k, m) of m samples at their `places`.
+
+    >>> y = np.arange(12.0).reshape(3, 2, 2)
+    >>> bool((Entries.of(y).dense() == y).all())
+    True
+    """
+
+    places: Places
+    values: np.ndarray
+
+    @classmethod
+    def of(cls, y: np.ndarray) -> Entries:
+        """Return the entries of rows y (p, n, m), all of them."""
+        return cls(Places.everywhere(y.shape[:2]), y.reshape(-1, y.shape[2]))
+
+    def dense(self) -> np.ndarray:
+        """Return the rows y (p, n, m)."""
+        y = np.zeros((*self.places.shape, self.values.shape[1]))
+        y[self.places.columns, self.places.joints] = self.values
+        return y
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """Return Y x (m, n)."""
+        weights = np.zeros((self.places.shape[1], len(self.values)))
+        weights[self.places.joints, np.arange(len(self.values))] = x[self.places.columns]
+        return np.asarray((weights @ self.values).T)
+
+
+# A joint whose speed in one direction is below this share of that in the other does not reverse: filters and encoders cause it.
+ONE_WAY = 0.05
+_ARRAYS = ("q", "qd", "qdd", "tau", "use", "time")
+
+
+@dataclass(frozen=True)
+class RowSamples:
+    """q, qd, qdd, tau of shape (N, n) at `time` (N,); `use` (N, n) is false where the row of a joint is not used.
+
+    For an elastic robot n is the number of its `Equations`, and q holds the positions of links and motors.
+    """
+
+    q: np.ndarray
+    qd: np.ndarray
+    qdd: np.ndarray
+    tau: np.ndarray
+    use: np.ndarray
+    time: np.ndarray
+    known: np.ndarray | float = 0.0  # the part of tau that does not pass through the gears: known torques (N, n)
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __getitem__(self, rows: slice) -> RowSamples:
+        known = self.known[rows] if isinstance(self.known, np.ndarray) else self.known
+        return RowSamples(**{name: getattr(self, name)[rows] for name in _ARRAYS}, known=known)
+
+    def __add__(self, other: RowSamples) -> RowSamples:
+        both = {name: np.concatenate([getattr(self, name), getattr(other, name)]) for name in _ARRAYS}
+        arrays = isinstance(self.known, np.ndarray) and isinstance(other.known, np.ndarray)
+        return RowSamples(**both, known=np.concatenate([self.known, other.known]) if arrays else self.known)
+
+
+def samples_of(
+    log: Log,
+    layout: RowLayout,
+    least_speeds: np.ndarray,
+    span: tuple[float, float] = (-np.inf, np.inf),
+    all_joints: bool = False,
+    formulas: Sequence[str] = (),
+    gains: np.ndarray | float = 1.0,
+) -> RowSamples:
+    """Return the samples of a log; rows slower than `least_speeds` (n,), and those outside a `span` of time, are not used.
+
+    With `all_joints`, no row of a sample is used if any of them is slow. Known torques, those of the log and those of
+    `formulas`, are added to the torques, which are first divided by their relative `gains` (n,).
+    """
+    layout.check(log)
+    (q, qd, qdd), known = layout.motion(log), layout.known_torque(log, formulas)
+    tau = layout.torque(log) / gains + known
+    for name, value in (("q", q), ("qd", qd), ("qdd", qdd), ("tau", tau)):
+        if not np.isfinite(value).all():
+            raise TaupiError("{name} of the log is not finite. Clean it first: taupi.clean_log.", name=name)
+    inside, fast = (log.time >= span[0]) & (log.time <= span[1]), np.abs(qd) >= least_speeds
+    fast = np.broadcast_to(fast.all(axis=1)[:, None], fast.shape) if all_joints else fast
+    return RowSamples(q, qd, qdd, tau, fast & inside[:, None], log.time, known)
+
+
+def one_way(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return which velocities, from `low` to `high`, do not change their sign by more than a twentieth of the largest speed."""
+    back, forth = np.clip(-low, 0, None), np.clip(high, 0, None)
+    return np.minimum(back, forth) < ONE_WAY * np.maximum(back, forth)
+
 
 # About how many samples are evaluated and filtered at once: just enough to justify the calls, so that they stay in the cache.
 _CHUNK = 2000
@@ -86,6 +212,7 @@ def _kernel(program: Program) -> Callable[..., np.ndarray]:
     return kernel
 
 
+@lru_cache(maxsize=8)
 def _places(program: Program) -> Places:
     """Return where the structural nonzeros of a regressor lie."""
     n, p = program.outputs[0].shape
@@ -107,7 +234,7 @@ Shapes = Callable[[np.ndarray, np.ndarray, float, Past | None], tuple[np.ndarray
 class _Chunk:
     """Samples with their dry friction s (N, k), and other shapes (N, K) of it."""
 
-    samples: Samples
+    samples: RowSamples
     s: np.ndarray
     shapes: np.ndarray
 
@@ -158,7 +285,7 @@ class RowMaker:
         return self.places.used
 
     def rows(
-        self, blocks: Iterator[Samples], row_filter: Filter | None, one_way_signs: Mapping[str, float] | None = None
+        self, blocks: Iterator[RowSamples], row_filter: Filter | None, one_way_signs: Mapping[str, float] | None = None
     ) -> Iterator[Rows]:
         """Yield the rows of samples through a filter, or unfiltered if it is None.
 
@@ -185,7 +312,7 @@ class RowMaker:
             count = max(0, len(range(edge, row - edge, step)) - emitted)
             yield from self._rows_of(stream.end()[0][:, :count], kept[:, :count])
 
-    def _chunks(self, blocks: Iterator[Samples], one_way_signs: Mapping[str, float]) -> Iterator[_Chunk]:
+    def _chunks(self, blocks: Iterator[RowSamples], one_way_signs: Mapping[str, float]) -> Iterator[_Chunk]:
         """Yield blocks with their dry friction, which has a memory."""
         past = other_past = None
         seconds = 0.0

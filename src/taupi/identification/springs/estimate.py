@@ -1,17 +1,96 @@
-"""Springs from extended rows: first the drives, then the deflections, then both together."""
+"""Springs from extended rows: first the drives, then the deflections, then both together; and what a fit keeps of them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
+from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.rows.factors import JointFactor, merge_stretches, residual_squares, stack_factors
 from taupi.identification.solve import solve
-from taupi.identification.springs.deflection import Deflection, nuisance_projection, regress_deflection
-from taupi.identification.springs.records import SpringRecord
-from taupi.identification.springs.spring_rows import DELAY, LOST_MOTION, SpringLayout, SpringModel, SpringRows
+from taupi.identification.springs.spring_rows import (
+    DELAY,
+    LOST_MOTION,
+    Deflection,
+    SpringLayout,
+    SpringModel,
+    SpringRows,
+    nuisance_projection,
+    regress_deflection,
+)
+
+
+@dataclass(frozen=True)
+class SpringRecord:
+    """The deflection theta - q of a joint over all logs: c tau_link - delay thetad + lost_motion sgn(thetad) + offset of the log.
+
+    tau_link is the torque that the motion of the links needs. Deflections are in rad (m for a prismatic joint), torques in N m
+    (N), errors are standard errors.
+
+    Attributes:
+        joint: The joint.
+        unit: The unit of its stiffness.
+        described: The stiffness in the description.
+        determined: Whether the logs determine the stiffness. If not, the fit keeps that of the description, its standard error is
+            infinite, and the row of the link is not used.
+        reason: Why they do not; empty if they do.
+        compliance: c, 1 over the stiffness.
+        compliance_error: Its standard error.
+        run_compliances: c from each log alone.
+        delay: The delay of the motor's encoder behind that of the link, s; negative if the link's encoder is late.
+        delay_error: Its standard error.
+        lost_motion: Half the distance between the deflections in the two directions of motion, without load.
+        lost_motion_error: Its standard error.
+        offsets: The difference between the encoders, theta - q without load, in each log.
+        offset_errors: Their standard errors.
+        width: The speed v over which the lost motion sets in, tanh(thetad / v), rad/s or m/s.
+    """
+
+    joint: str
+    unit: str
+    described: float
+    determined: bool
+    reason: str
+    compliance: float
+    compliance_error: float
+    run_compliances: tuple[float, ...]
+    delay: float
+    delay_error: float
+    lost_motion: float
+    lost_motion_error: float
+    offsets: tuple[float, ...]
+    offset_errors: tuple[float, ...]
+    width: float
+
+    @property
+    def angle_unit(self) -> str:
+        """The unit of deflections: rad, or m for a prismatic joint."""
+        return "m" if self.unit == "N/m" else "rad"
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the record as plain data; infinite numbers are None."""
+        return {k: [_plain(x) for x in v] if isinstance(v, tuple) else _plain(v) for k, v in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, object]) -> SpringRecord:
+        """Return the record that `to_dict` returned as `data`."""
+        values: dict[str, Any] = {}
+        for name, value in data.items():
+            values[name] = tuple(_number(v) for v in value) if isinstance(value, list | tuple) else _number(value)
+        return cls(**values)
+
+
+def _plain(value: object) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _number(value: object) -> object:
+    return math.inf if value is None else value
+
 
 # If the torque of the link leaves less than this share of the deflection's sum of squares, the deflection serves as a column:
 # K then becomes too small by this share.
@@ -183,3 +262,58 @@ def _records(
             )
         )
     return tuple(records)
+
+
+# A note calls encoders offset or late if they are so by this many standard errors.
+_CLEAR = 4.0
+
+
+def elastic_notes(base: BaseParameters) -> list[str]:
+    """Return notes on what was identified about the springs, and which parameters appear only in sums."""
+    names = ", ".join(base.robot.elastic_joints)
+    note = (
+        f"elastic joints ({names}): rows of links and of motors are fitted together, each with its own weight; "
+        "the torque of a link is that of its spring"
+    )
+    return [note, *([base.sentence] if base.sentence else [])]
+
+
+def spring_notes(analysis: SpringAnalysis, removed: Sequence[float], estimated: bool) -> list[str]:
+    """Return notes on the springs and on their encoders.
+
+    `removed` are the delays (n,) that were removed, and `estimated` says whether they come from the logs.
+    """
+    names = analysis.layout.base.robot.joint_names
+    notes = _delay_notes(names, removed) if estimated else []
+    if analysis.rows is not None:
+        notes.append(
+            "springs bend little beyond what their encoders resolve: the deflection is fitted as a measurement, with an offset "
+            "per log, and the rows of motors are those of whole drives, in which the spring cancels"
+        )
+        offsets = [_offsets(r) for r in analysis.records if _offset(r)]
+        if offsets:
+            notes.append(f"encoders disagree by an offset, theta - q without load: {'; '.join(offsets)}")
+    notes += [
+        f"the spring of {r.joint} is not determined: {r.reason}. Its stiffness is that of the description, with no standard error"
+        for r in analysis.records
+        if not r.determined and analysis.rows is not None
+    ]
+    return notes
+
+
+def _delay_notes(names: Sequence[str], delays: Sequence[float]) -> list[str]:
+    notes = []
+    for late, other, sign in (("theta", "q", 1.0), ("q", "theta", -1.0)):
+        pairs = [f"{name} {1e3 * abs(d):.3g}" for name, d in zip(names, delays, strict=True) if sign * d > 0]
+        if pairs:
+            notes.append(f"{late} lags behind {other} and was shifted earlier, by (ms): {', '.join(pairs)}")
+    return notes
+
+
+def _offset(record: SpringRecord) -> bool:
+    """Return whether the encoders of a joint are clearly offset in some log."""
+    return bool((np.abs(record.offsets) > _CLEAR * np.array(record.offset_errors)).any())
+
+
+def _offsets(record: SpringRecord) -> str:
+    return f"{record.joint} {', '.join(f'{o:.3g}' for o in record.offsets)} {record.angle_unit}"

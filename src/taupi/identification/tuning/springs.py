@@ -8,11 +8,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.equations import Equations
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.problem import prior_metric
-from taupi.identification.rows.compression import Compressed, compress_recordings
+from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.factors import JointFactor
+from taupi.identification.rows.passes import LocalPasses, OpenedLogs
+from taupi.identification.rows.pieces import Compressed, Piece, compress_recordings, piece_of, with_speeds
+from taupi.identification.rows.plan import Plan
 from taupi.identification.rows.recording import Extent, Recording
 from taupi.identification.rows.workers import Workers
 from taupi.identification.springs.estimate import SpringAnalysis, SpringProblem, analyse_springs
@@ -35,6 +37,32 @@ class SpringSearch:
         springs = zip(self.analysis.records, self.analysis.layout.sprung, strict=True)
         records = tuple(dataclasses.replace(r, delay=r.delay + float(removed[link])) for r, link in springs)
         return dataclasses.replace(self, analysis=dataclasses.replace(self.analysis, records=records))
+
+    def pieces(self) -> list[Piece]:
+        """Return the pieces of the recordings."""
+        recordings = with_speeds(self.recordings, self.compressed)
+        return [piece_of(r, part) for r, part in zip(recordings, self.compressed, strict=True)]
+
+
+class SpringPasses(LocalPasses):
+    """Passes over recordings of an elastic robot, of which the first finds the springs and the delays of their encoders."""
+
+    def __init__(self, pool: Workers, recordings: Sequence[Recording], opened: OpenedLogs, prior: np.ndarray) -> None:
+        super().__init__(pool, recordings, opened)
+        self._prior = prior
+        self._search: SpringSearch | None = None
+
+    @property
+    def analysis(self) -> SpringAnalysis:
+        """What the logs show about the springs."""
+        assert self._search is not None  # there is a pass before anything else
+        return self._search.analysis
+
+    def pieces(self, plan: Plan) -> list[Piece]:
+        """Return the pieces of all logs according to a plan, in the order of the logs."""
+        self._search = search_springs(self._pool, plan.base, self._recordings, self._prior)
+        self._recordings = with_speeds(self._search.recordings, self._search.compressed)
+        return self._search.pieces()
 
 
 def search_springs(
@@ -74,14 +102,14 @@ def _fitted(analysis: SpringAnalysis, extended: tuple[JointFactor, ...]) -> tupl
     if analysis.rows is not None:
         return analysis.rows.factors(extended)
     layout = analysis.layout
-    count, columns = layout.equations.count, layout.measured
+    count, columns = layout.row_layout.count, layout.measured
     return tuple(dataclasses.replace(f, stored=f.r[:, columns]) for f in extended if f.joint < count)
 
 
 def _widths(base: BaseParameters, recordings: Sequence[Recording]) -> np.ndarray:
     """Return the velocities (e,) over which the sign of the motors' speed changes."""
-    equations = Equations.of(base)
-    motors = np.eye(equations.count)[[equations.motors[i] for i in equations.sprung]]
+    row_layout = RowLayout.of(base)
+    motors = np.eye(row_layout.count)[[row_layout.motors[i] for i in row_layout.sprung]]
     speed = Extent.of([r.extent(motors) for r in recordings]).speed
     return WIDTH * np.where(speed > 0, speed, 1.0)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.identifiability.base_parameters import BaseParameters
-from taupi.identification.equations import Equations, regressor_inputs
+from taupi.identification.row_layout import RowLayout, regressor_inputs
 from taupi.identification.rows.block_source import open_source
 from taupi.identification.rows.preparation import Preparation
 from taupi.identification.rows.recording import Recording
@@ -44,14 +44,14 @@ def torque_timing(recording: Recording, base: BaseParameters) -> TorqueTiming:
     The row of a drive is that of its link and that of its motor together, so that the spring, whose deflection may be little more
     than the noise of its encoders, is not in it.
     """
-    equations, log, row_filter = recording.equations, recording.log, recording.row_filter
+    layout, log, row_filter = recording.layout, recording.log, recording.row_filter
     assert row_filter is not None
-    program, motion, tau = base.regressor(), equations.motion(log), equations.torque(log)
+    program, motion, tau = base.regressor(), layout.motion(log), layout.torque(log)
     y = np.asarray(program(*regressor_inputs(program, *motion)))
     rate, _ = central(tau, log.rate_hz)
     early, error = np.zeros(base.robot.n), np.full(base.robot.n, np.inf)
-    for i in equations.sprung:
-        motor = equations.motors[i]
+    for i in layout.sprung:
+        motor = layout.motors[i]
         early[i], error[i] = _coefficient(y[:, i] + y[:, motor], rate[:, motor], tau[:, motor], row_filter)
     return TorqueTiming(early, error)
 
@@ -82,10 +82,10 @@ def with_torque_timing(log: Log, base: BaseParameters, settings: Preparation) ->
     """Return the settings with the kind of torque that a clean log shows, if it is not set, and notes."""
     if settings.torque is not None:
         return settings, []
-    equations = Equations.of(base)
+    layout = RowLayout.of(base)
     initial = dataclasses.replace(settings, torque="sampled", encoder_delay=settings.encoder_delay or 0.0)
-    source = open_source(log, equations, initial, Streaming())
-    if not torque_timing(Recording.of(source, equations, initial), base).held(log.rate_hz):
+    source = open_source(log, layout, initial, Streaming())
+    if not torque_timing(Recording.of(source, layout, initial), base).held(log.rate_hz):
         return dataclasses.replace(settings, torque="sampled"), []
     note = "torques are held from sample to sample, so they were shifted half a sample later"
     return dataclasses.replace(settings, torque="held"), [note]

@@ -6,5 +6,10 @@ FORMATS: dict[str, str] = {
     ".xml": "taupi.model.formats.mjcf",
     ".mjcf": "taupi.model.formats.mjcf",
     ".xacro": "taupi.model.formats.xacro",
+    ".sdf": "taupi.model.formats.sdf",
+    ".usd": "taupi.model.formats.usd",
+    ".usda": "taupi.model.formats.usd",
+    ".usdc": "taupi.model.formats.usd",
+    ".usdz": "taupi.model.formats.usd",
     ".toml": "taupi.model.formats.toml",
 }

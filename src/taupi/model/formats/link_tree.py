@@ -11,15 +11,33 @@ from taupi.budget import budget
 from taupi.checks import or_none, truth
 from taupi.errors import Argument, TaupiError, shown, unknown
 from taupi.model.body import Body, add_bodies, move_body
-from taupi.model.floating import let_go
-from taupi.model.formats.branches import kept_loops, one_tree, released, split_planar
-from taupi.model.formats.file_tree import Drive, Mimic, Tree, TreeJoint, children_of
+from taupi.model.floating import with_free_root
+from taupi.model.formats.file_tree import (
+    Following,
+    Tree,
+    TreeJoint,
+    children_of,
+    kept_loops,
+    one_tree,
+    released,
+    split_planar,
+)
 from taupi.model.placement import IDENTITY3, Placement, rotation_about_vector, rotation_from_matrix
 from taupi.model.robot import Robot
-from taupi.model.robot_parts import BALL, BASE, FREE, KINDS, MULTIPLE, Frame, Joint, Link, Source
+from taupi.model.robot_parts import (
+    BALL,
+    BASE,
+    FREE,
+    KINDS,
+    MULTIPLE,
+    Frame,
+    Joint,
+    Link,
+    Source,
+)
 from taupi.model.scalars import Scalar, ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, note_snapped
 
-__all__ = ["Mimic", "Tree", "TreeJoint", "checked_root", "lock_values", "motion", "robot_from_tree"]
+__all__ = ["checked_root", "lock_values", "motion", "robot_from_tree", "shortened"]
 
 MAX_MIMIC = 100
 # Exact numbers grow by about a hundred bits per joint along a chain of fixed joints; beyond this size they become doubles.
@@ -38,7 +56,7 @@ def robot_from_tree(
     floating: bool | None = None,
     branch: str | None = None,
 ) -> Robot:
-    """Return the robot of a tree: joints in `lock` held, those off the path to `tip` frozen, fixed links merged.
+    """Return the robot of a tree: joints in `lock` held, joints off the path to `tip` frozen, fixed links merged.
 
     Each link that is fixed to a moving link has its inertia added to that link's and stays as a frame of its own name; a link
     that is fixed to the root only stays as a frame. `floating` lets the root float (True), holds free joints (False) or leaves
@@ -49,7 +67,7 @@ def robot_from_tree(
     root = checked_root(tree)
     held = dict(tree.held) | lock_values(lock, tree)
     tree = split_planar(tree, held)
-    drives = _drives(tree, held)
+    drives = drives_of(tree, held)
     notes = list(tree.notes)
     if floating is False:
         drives = released(drives, [j.name for j in tree.joints if j.kind == FREE])
@@ -66,7 +84,7 @@ def robot_from_tree(
         raise _nothing_moves(tree, bolted, bool(held) or tip is not None)
     joints, links = _numbered(moving, drives)
     if lets_go:
-        joints, links, frames = let_go(joints, links, frames, Link(root, bolted))
+        joints, links, frames = with_free_root(joints, links, frames, Link(root, bolted))
     loops = kept_loops(tree.loops, frames, notes)
     return Robot(
         name=tree.name,
@@ -91,11 +109,16 @@ def robot_from_tree(
 
 def _nothing_moves(tree: Tree, bolted: Body, restricted: bool) -> TaupiError:
     if restricted:
-        return TaupiError(f"{tree.where} has no moving joint left.", remedy="Lock fewer joints, or name another tip.")
+        return TaupiError(
+            "{where} has no moving joint left.", remedy="Lock fewer joints, or name another tip.", where=tree.where
+        )
     if any(bolted):
-        remedy = ("It needs at least one, unless its base moves: ", Argument("floating", True), ".")
-        return TaupiError(f"{tree.where} has no moving joint.", remedy=remedy)
-    return TaupiError(f"{tree.where} has no moving joint.", remedy="It needs at least one.")
+        return TaupiError(
+            "{where} has no moving joint.",
+            remedy="It needs at least one, unless its base moves: {floating=True}.",
+            where=tree.where,
+        )
+    return TaupiError("{where} has no moving joint.", remedy="It needs at least one.", where=tree.where)
 
 
 # Checks ---------------------------------------------------------------------------------------------------------------
@@ -105,7 +128,7 @@ def checked_root(tree: Tree) -> str:
     """Return the root link, after checking that this is a tree: unique names, one parent per link, one root, no cycle."""
     names = [name for name, _ in tree.links]
     if not names:
-        raise TaupiError(f"{tree.where} has no links, expected at least two and a joint between them.")
+        raise TaupiError("{where} has no links, expected at least two and a joint between them.", where=tree.where)
     budget().check_joints(max(len(names), len(tree.joints)), tree.where)
     _refuse_twice("link", names, tree.where)
     _refuse_twice("joint", [j.name for j in tree.joints], tree.where)
@@ -118,19 +141,30 @@ def checked_root(tree: Tree) -> str:
         if joint.child in parent_of:
             other = parent_of[joint.child].name
             raise TaupiError(
-                f"{tree.where}: link {joint.child!r} has two parents, by joints {other!r} and {joint.name!r}. "
-                "Cut the loop: keep one of the two joints."
+                "{where}: link {child!r} has two parents, by joints {other!r} and {joint!r}. Cut the loop: "
+                "keep one of the two joints.",
+                where=tree.where,
+                child=joint.child,
+                other=other,
+                joint=joint.name,
             )
         parent_of[joint.child] = joint
     roots = [name for name in names if name not in parent_of]
     if len(roots) > 1:
         names_shown = ", ".join(roots[:6])
         raise TaupiError(
-            f"{tree.where} has {len(roots)} root links ({names_shown}), expected one. Connect them by joints."
+            "{where} has {got} root links ({names_shown}), expected one. Connect them by joints.",
+            where=tree.where,
+            got=len(roots),
+            names_shown=names_shown,
         )
     if not roots or len(_reached(tree, roots[0])) < len(names):
         lost = next(n for n in names if not roots or n not in _reached(tree, roots[0]))
-        raise TaupiError(f"{tree.where}: the joints form a cycle through link {lost!r}, expected a tree. Cut the loop.")
+        raise TaupiError(
+            "{where}: the joints form a cycle through link {lost!r}, expected a tree. Cut the loop.",
+            where=tree.where,
+            lost=lost,
+        )
     return roots[0]
 
 
@@ -138,7 +172,12 @@ def _refuse_twice(what: str, names: Sequence[str], where: str) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise TaupiError(f"{where}: {what} name {shown(name)} is used twice. Give each {what} its own name.")
+            raise TaupiError(
+                "{where}: {what} name {name!r} is used twice. Give each {what} its own name.",
+                where=where,
+                what=what,
+                name=name,
+            )
         seen.add(name)
 
 
@@ -153,7 +192,7 @@ def _reached(tree: Tree, root: str) -> set[str]:
     return reached
 
 
-def _refuse_unsupported(tree: Tree, drives: Mapping[str, Drive]) -> None:
+def _refuse_unsupported(tree: Tree, drives: Mapping[str, Following]) -> None:
     for joint in tree.joints:
         if joint.kind in (*KINDS, *MULTIPLE, "fixed"):
             continue
@@ -161,13 +200,12 @@ def _refuse_unsupported(tree: Tree, drives: Mapping[str, Drive]) -> None:
         if drive.driver is None and drive.offset == 0:
             continue
         raise TaupiError(
-            f"{tree.where}: joint {joint.name!r} is {joint.kind}, "
-            "expected a revolute, continuous, prismatic or fixed joint.",
-            remedy=(
-                "Hold it at its origin with ",
-                Argument("lock", [joint.name]),
-                ", or split it into joints with one degree of freedom each.",
-            ),
+            "{where}: joint {joint!r} is {got}, expected a revolute, continuous, prismatic or fixed joint.",
+            remedy=("Hold it at its origin with {lock}, or split it into joints with one degree of freedom each."),
+            where=tree.where,
+            joint=joint.name,
+            got=joint.kind,
+            lock=Argument("lock", [joint.name]),
         )
 
 
@@ -177,9 +215,7 @@ def _refuse_unsupported(tree: Tree, drives: Mapping[str, Drive]) -> None:
 def lock_values(lock: Sequence[str] | Mapping[str, ScalarLike], tree: Tree) -> dict[str, Fraction]:
     """Return where joints are held (rad or m), from names (held at 0) or a mapping from names to values."""
     if isinstance(lock, str) or not isinstance(lock, Mapping | Iterable):
-        raise TaupiError(
-            Argument("lock"), f" is {shown(lock)}, expected a list of joint names or a mapping from name to value."
-        )
+        raise TaupiError("{lock} is {got!r}, expected a list of joint names or a mapping from name to value.", got=lock)
     pairs = list(lock.items()) if isinstance(lock, Mapping) else [(name, 0) for name in lock]
     known = [j.name for j in tree.joints if j.kind != "fixed"]
     result = {}
@@ -188,39 +224,45 @@ def lock_values(lock: Sequence[str] | Mapping[str, ScalarLike], tree: Tree) -> d
             raise unknown("moving joint", name, known, tree.where)
         number = exact(value, f"lock[{name!r}]")
         if is_symbolic(number):
-            raise TaupiError(f"lock[{name!r}] is {shown(value)}, expected a number in rad or m.")
+            raise TaupiError("lock[{name!r}] is {got!r}, expected a number in rad or m.", name=name, got=value)
         result[name] = number
     return result
 
 
-def _drives(tree: Tree, held: Mapping[str, Fraction]) -> dict[str, Drive]:
+def drives_of(tree: Tree, held: Mapping[str, Fraction]) -> dict[str, Following]:
+    """Return how each joint of a tree moves, with some joints `held`."""
     by_name = {j.name: j for j in tree.joints}
     return {j.name: _drive(j, by_name, held, tree.where) for j in tree.joints}
 
 
-def _drive(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str, Fraction], where: str) -> Drive:
+def _drive(joint: TreeJoint, by_name: Mapping[str, TreeJoint], held: Mapping[str, Fraction], where: str) -> Following:
     """Return how a joint moves, following chains of joints that mimic each other."""
     ratio, offset = Fraction(1), Fraction(0)
     current = joint
     for _ in range(MAX_MIMIC):
         if current.name in held:
-            return Drive(None, Fraction(0), ratio * held[current.name] + offset)
+            return Following(None, Fraction(0), ratio * held[current.name] + offset)
         if current.kind == "fixed" or ratio == 0:
-            return Drive(None, Fraction(0), offset)
+            return Following(None, Fraction(0), offset)
         if current.mimic is None:
-            return Drive(current.name, ratio, offset)
+            return Following(current.name, ratio, offset)
         if current.mimic.master not in by_name:
             raise unknown("joint", current.mimic.master, by_name, f"{where}, mimicked by joint {current.name!r}")
         offset += ratio * current.mimic.offset
         ratio *= current.mimic.ratio
         current = by_name[current.mimic.master]
     raise TaupiError(
-        f"{where}: joint {shown(joint.name)} mimics itself, or more than {MAX_MIMIC} joints follow one another to it.",
+        "{where}: joint {joint!r} mimics itself, or more than {max_mimic} joints follow one another to it.",
         remedy="Let it follow a joint that moves freely.",
+        where=where,
+        joint=joint.name,
+        max_mimic=MAX_MIMIC,
     )
 
 
-def _only_path(tree: Tree, root: str, tip: str, drives: Mapping[str, Drive]) -> tuple[dict[str, Drive], list[str]]:
+def _only_path(
+    tree: Tree, root: str, tip: str, drives: Mapping[str, Following]
+) -> tuple[dict[str, Following], list[str]]:
     """Return the drives with all joints off the path from root to tip held, and the names of those that were moving."""
     parent_of = {j.child: j for j in tree.joints}
     fixed = {f.name: f.link for f in tree.frames}
@@ -232,7 +274,7 @@ def _only_path(tree: Tree, root: str, tip: str, drives: Mapping[str, Drive]) -> 
         path.add(parent_of[tip].name)
         tip = parent_of[tip].parent
     result = {
-        name: drive if name in path and drive.driver in path else Drive(None, Fraction(0), drive.offset)
+        name: drive if name in path and drive.driver in path else Following(None, Fraction(0), drive.offset)
         for name, drive in drives.items()
     }
     return result, [name for name, drive in drives.items() if drive.driver is not None and result[name].driver is None]
@@ -250,7 +292,7 @@ class _Moving:
 
 
 def _merge(
-    tree: Tree, root: str, drives: Mapping[str, Drive], snap: bool, notes: list[str]
+    tree: Tree, root: str, drives: Mapping[str, Following], snap: bool, notes: list[str]
 ) -> tuple[list[_Moving], tuple[Frame, ...], Merged, Body]:
     """Return the moving joints depth first, the frames of merged links, which were merged into which, and the root's body."""
     own, children = dict(tree.links), children_of(tree)
@@ -265,7 +307,7 @@ def _merge(
         moved, snapped = motion(joint.kind, joint.axis, drive.offset, snap)
         how = "held at" if drive.driver is None else "offset"
         note_snapped(notes, f"joint {joint.name}: {how} {float(drive.offset):.6g}", snapped)
-        here = _shortened(at @ joint.before @ moved)
+        here = shortened(at @ joint.before @ moved)
         if drive.driver is None:
             here = here @ joint.home @ joint.after
             frames.append(Frame(joint.child, index, here))
@@ -290,7 +332,7 @@ def _merge(
     )
     for extra in tree.frames:
         link, at = places[extra.link]
-        frames.append(Frame(extra.name, link, _shortened(at @ extra.placement)))
+        frames.append(Frame(extra.name, link, shortened(at @ extra.placement)))
     with_bodies = [_Moving(m.joint, m.parent, m.before, body) for m, body in zip(moving, bodies, strict=True)]
     return with_bodies, tuple(frames), merged, bolted
 
@@ -305,7 +347,7 @@ def motion(kind: str, axis: Vector, value: Scalar, snap: bool = True) -> tuple[P
     return Placement(rotation), snapped
 
 
-def _numbered(moving: Sequence[_Moving], drives: Mapping[str, Drive]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
+def _numbered(moving: Sequence[_Moving], drives: Mapping[str, Following]) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
     """Return the joints with their coordinates numbered, and the links that they move."""
     coordinate: dict[str, int] = {}
     n = 0
@@ -328,7 +370,7 @@ def _numbered(moving: Sequence[_Moving], drives: Mapping[str, Drive]) -> tuple[t
                 after=j.after,
                 ratio=drive.ratio,
                 limits=j.limits.without_offset(drive.offset),
-                friction=j.friction,
+                friction=j.friction.with_spring_at(j.spring, drive.offset),
                 transmission=j.transmission,
                 mimic=drive.driver != j.name,
                 spring=j.spring,
@@ -357,7 +399,8 @@ def _long(values: Iterable[Scalar]) -> bool:
     return any(isinstance(v, Fraction) and v.denominator.bit_length() > MAX_BITS for v in values)
 
 
-def _shortened(placement: Placement) -> Placement:
+def shortened(placement: Placement) -> Placement:
+    """Return a placement whose fractions have grown long with doubles instead."""
     if not _long((*(v for row in placement.rotation for v in row), *placement.translation)):
         return placement
     matrix = placement.matrix

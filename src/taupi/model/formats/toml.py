@@ -51,7 +51,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from taupi.budget import budget
 from taupi.errors import TaupiError, shown, unknown
@@ -59,10 +59,9 @@ from taupi.files import write_text
 from taupi.input_files import parse_toml, printable
 from taupi.model.body import Body, stated_mass
 from taupi.model.capsule import Capsule, capsule_from
-from taupi.model.formats.dh import dh_placements
+from taupi.model.formats.description import read_text
 from taupi.model.formats.link_tree import motion
-from taupi.model.formats.serial_arm import body_of, warn_not_physical
-from taupi.model.formats.text_file import read_text
+from taupi.model.formats.serial_arm import body_of, dh_placements, warn_not_physical
 from taupi.model.formats.toml_writer import writes
 from taupi.model.parameters import LINK_SIZE
 from taupi.model.placement import (
@@ -108,6 +107,7 @@ __all__ = ["read", "reads", "write", "writes"]
 
 JointGeometry = tuple[Placement, Vector, Placement]  # before, axis, after
 
+_Row: TypeAlias = Mapping[str, Any]  # a table of the file
 _TOP = ("robot", "values", "joint", "link", "frame", "capsule", "loop")
 _ROBOT = ("name", "gravity", "convention", "base", "tool", "tip", "snap", "coupling")
 _JOINT = ("name", "type", "parent", "mimic", "limits", "friction", "transmission", "spring", "link")
@@ -136,7 +136,7 @@ def reads(text: str, name: str = "robot", path: str = "") -> Robot:
         data = parse_toml(text, where, parse_float=lambda s: s.replace("_", ""))
         robot = _robot(data, name, where, Source("toml", path, text))
     except RecursionError:
-        raise TaupiError(f"{where} nests too deeply for a robot description.") from None
+        raise TaupiError("{where} nests too deeply for a robot description.", where=where) from None
     warn_not_physical(robot.links, where)
     return robot
 
@@ -155,17 +155,17 @@ def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> No
     write_text(path, writes(robot), force)
 
 
-def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Robot:
+def _robot(data: _Row, name: str, where: str, source: Source) -> Robot:
     _known(data, _TOP, where)
     head = _table(data.get("robot", {}), _ROBOT, f"{where}: [robot]")
     values = _mapping(data.get("values", {}), f"{where}: [values]")
     rows = _tables(data.get("joint", []), f"{where}: [[joint]]")
     if not rows:
-        raise TaupiError(f"{where} has no joints. Add one [[joint]] for each.")
+        raise TaupiError("{where} has no joints. Add one [[joint]] for each.", where=where)
     budget().check_joints(max(len(rows), len(data.get("link", ()))), where)
     snap = head.get("snap", True)
     if not isinstance(snap, bool):
-        raise TaupiError(f"{where}: snap is {shown(snap)}, expected true or false.")
+        raise TaupiError("{where}: snap is {got!r}, expected true or false.", where=where, got=snap)
     notes: list[str] = []
     joints, links = _joints(rows, _links(data, rows, where), head.get("convention"), snap, where, notes)
     frames = _frames(data, head, links, where, snap, notes)
@@ -190,12 +190,12 @@ def _robot(data: Mapping[str, Any], name: str, where: str, source: Source) -> Ro
     return robot.bind(**values) if values else robot
 
 
-def _capsules(data: Mapping[str, Any], where: str) -> tuple[Capsule, ...]:
+def _capsules(data: Mapping[str, object], where: str) -> tuple[Capsule, ...]:
     tables = _tables(data.get("capsule", []), f"{where}: [[capsule]]")
     return tuple(capsule_from(table, f"{where}: capsule {i}") for i, table in enumerate(tables, 1))
 
 
-def _loops(data: Mapping[str, Any], where: str) -> tuple[Loop, ...]:
+def _loops(data: Mapping[str, object], where: str) -> tuple[Loop, ...]:
     loops = []
     for i, row in enumerate(_tables(data.get("loop", []), f"{where}: [[loop]]"), 1):
         table = _table(row, _LOOP, f"{where}: loop {i}")
@@ -206,20 +206,25 @@ def _loops(data: Mapping[str, Any], where: str) -> tuple[Loop, ...]:
 
 def _coupled(robot: Robot, matrix: Any, where: str) -> Robot:
     if any(joint.mimic for joint in robot.joints):
-        raise TaupiError(f"{where} has coupling and mimic: use one of the two.")
+        raise TaupiError("{where} has coupling and mimic: use one of the two.", where=where)
     try:
         return robot.with_coupling(matrix)
     except TaupiError as error:
         raise error.about(f"{where}: coupling") from None
 
 
-def _links(data: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], where: str) -> list[tuple[str, Body]]:
+def _links(data: _Row, rows: Sequence[_Row], where: str) -> list[tuple[str, Body]]:
     tables = _tables(data.get("link", []), f"{where}: [[link]]")
     inline = [row.get("link") for row in rows]
     if tables and any(v is not None for v in inline):
-        raise TaupiError(f"{where} has both [[link]] and joint.link: use one of the two.")
+        raise TaupiError("{where} has both [[link]] and joint.link: use one of the two.", where=where)
     if tables and len(tables) != len(rows):
-        raise TaupiError(f"{where} has {len(tables)} [[link]] for {len(rows)} [[joint]], expected one each.")
+        raise TaupiError(
+            "{where} has {got} [[link]] for {count} [[joint]], expected one each.",
+            where=where,
+            got=len(tables),
+            count=len(rows),
+        )
     result = []
     for i, link in enumerate(tables or [v if v is not None else {} for v in inline], 1):
         place = f"{where}: link {i}"
@@ -228,20 +233,20 @@ def _links(data: Mapping[str, Any], rows: Sequence[Mapping[str, Any]], where: st
     return result
 
 
-def _body(table: Mapping[str, Any], place: str) -> Body:
+def _body(table: _Row, place: str) -> Body:
     if "parameters" not in table:
         return body_of(table, place)
     if any(key in table for key in ("m", "com", "inertia")):
-        raise TaupiError(f"{place} has parameters and m, com or inertia: use one of the two.")
+        raise TaupiError("{place} has parameters and m, com or inertia: use one of the two.", place=place)
     body = exact_vector(table["parameters"], f"{place}: parameters", LINK_SIZE)
     stated_mass(body[0], f"{place}: parameters: mass")
     return body
 
 
 def _joints(
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, object]],
     bodies: Sequence[tuple[str, Body]],
-    convention: Any,
+    convention: object,
     snap: bool,
     where: str,
     notes: list[str],
@@ -266,13 +271,13 @@ def _joints(
     return tuple(joints), tuple(Link(name, body) for name, body in bodies)
 
 
-def _dh(row: Mapping[str, Any], convention: str, snap: bool, place: str, notes: list[str]) -> JointGeometry:
+def _dh(row: Mapping[str, object], convention: str, snap: bool, place: str, notes: list[str]) -> JointGeometry:
     table = {key: row.get(key, 0) for key in _DH}
     before, after = dh_placements(table, convention, snap, place, notes)
     return before, exact_vector((0, 0, 1), "axis"), after
 
 
-def _general(row: Mapping[str, Any], snap: bool, place: str, notes: list[str]) -> JointGeometry:
+def _general(row: _Row, snap: bool, place: str, notes: list[str]) -> JointGeometry:
     before = _placement(row.get("origin", {}), f"{place}: origin", snap, notes)
     after = _placement(row.get("after", {}), f"{place}: after", snap, notes)
     axis, snapped = snapped_unit_vector(row.get("axis", (0, 0, 1)), f"{place}: axis", snap)
@@ -280,7 +285,7 @@ def _general(row: Mapping[str, Any], snap: bool, place: str, notes: list[str]) -
     return before, axis, after
 
 
-def _parent(row: Mapping[str, Any], before: Sequence[str], place: str) -> int:
+def _parent(row: Mapping[str, object], before: Sequence[str], place: str) -> int:
     if "parent" not in row:
         return len(before) - 1
     if row["parent"] in before:
@@ -290,7 +295,7 @@ def _parent(row: Mapping[str, Any], before: Sequence[str], place: str) -> int:
     raise unknown("link", row["parent"], ("base", *before), f"{place}: parent (it must come before)")
 
 
-def _kind(row: Mapping[str, Any], place: str) -> Kind:
+def _kind(row: _Row, place: str) -> Kind:
     kind: Kind = row.get("type", "revolute")
     if kind not in (*KINDS, *MULTIPLE):
         raise unknown("joint type", kind, (*KINDS, *MULTIPLE), place)
@@ -298,7 +303,7 @@ def _kind(row: Mapping[str, Any], place: str) -> Kind:
 
 
 def _joint(
-    row: Mapping[str, Any],
+    row: Mapping[str, object],
     name: str,
     parent: int,
     geometry: JointGeometry,
@@ -318,6 +323,8 @@ def _joint(
         ratio, offset = (exact(table.get(k, v), f"{place}: mimic {k}") for k, v in (("ratio", 1), ("offset", 0)))
     start, snapped = motion(kind, axis, offset, snap)
     note_snapped(notes, f"{place}: mimic offset", snapped)
+    spring = exact(row.get("spring", 0), f"{place}: spring")
+    friction = _stated(Friction(), row.get("friction", {}), _FRICTION, f"{place}: friction")
     return Joint(
         name=name,
         kind=kind,
@@ -328,18 +335,18 @@ def _joint(
         after=after,
         ratio=ratio,
         limits=Limits(**_floats(row.get("limits", {}), _LIMITS, f"{place}: limits")).without_offset(offset),
-        friction=_stated(Friction(), row.get("friction", {}), _FRICTION, f"{place}: friction"),
+        friction=friction.with_spring_at(spring, offset),
         transmission=_stated(Transmission(), row.get("transmission", {}), _TRANSMISSION, f"{place}: transmission"),
         mimic="mimic" in row,
-        spring=exact(row.get("spring", 0), f"{place}: spring"),
+        spring=spring,
     )
 
 
-def _floats(value: Any, known: Sequence[str], place: str) -> dict[str, float]:
+def _floats(value: object, known: Sequence[str], place: str) -> dict[str, float]:
     return {key: _float(v, f"{place}.{key}") for key, v in _table(value, known, place).items()}
 
 
-def _float(value: Any, what: str) -> float:
+def _float(value: object, what: str) -> float:
     # Files state "no limit" by the largest double there is, which is larger than any other number of a robot.
     if isinstance(value, str) and is_number(value) and math.isfinite(float(value)):
         return float(value)
@@ -351,7 +358,12 @@ def _stated(record: Any, value: Any, known: Sequence[str], place: str) -> Any:
 
 
 def _frames(
-    data: Mapping[str, Any], head: Mapping[str, Any], links: Sequence[Link], where: str, snap: bool, notes: list[str]
+    data: Mapping[str, object],
+    head: Mapping[str, object],
+    links: Sequence[Link],
+    where: str,
+    snap: bool,
+    notes: list[str],
 ) -> tuple[Frame, ...]:
     names = [link.name for link in links]
     frames = []
@@ -369,7 +381,7 @@ def _frames(
     return tuple(frames)
 
 
-def _placement(value: Any, place: str, snap: bool, notes: list[str]) -> Placement:
+def _placement(value: object, place: str, snap: bool, notes: list[str]) -> Placement:
     if isinstance(value, list):
         value = {"xyz": value}
     table = _table(value, _PLACEMENT, place)
@@ -377,7 +389,7 @@ def _placement(value: Any, place: str, snap: bool, notes: list[str]) -> Placemen
         return Placement()
     turns = [key for key in ("rpy", "quaternion", "rotation") if key in table]
     if len(turns) > 1:
-        raise TaupiError(f"{place} has {' and '.join(turns)}: state the rotation once.")
+        raise TaupiError("{place} has {turns}: state the rotation once.", place=place, turns=" and ".join(turns))
     xyz: Vector = exact_vector(table.get("xyz", (0, 0, 0)), f"{place}: xyz")
     rotation = _rotation(turns[0], table[turns[0]], place, snap, notes) if turns else IDENTITY3
     return Placement(rotation, xyz)
@@ -387,16 +399,18 @@ def _rotation(key: str, value: Any, place: str, snap: bool, notes: list[str]) ->
     if key == "quaternion":
         q = exact_vector(value, f"{place}: quaternion", 4)
         if not any(q):
-            raise TaupiError(f"{place}: quaternion is zero, which is not a rotation.")
+            raise TaupiError("{place}: quaternion is zero, which is not a rotation.", place=place)
         return rotation_from_exact_quaternion(*q)
     if key == "rotation":
         if not isinstance(value, list):
-            raise TaupiError(f"{place}: rotation is {shown(value)}, expected three rows of three numbers.")
+            raise TaupiError(
+                "{place}: rotation is {got!r}, expected three rows of three numbers.", place=place, got=value
+            )
         matrix, snapped = rotation_from_matrix(value, snap)
         note_snapped(notes, f"{place}: rotation", snapped, "quaternion ratios of 0 and 1")
         return matrix
     if not isinstance(value, list) or len(value) != 3:
-        raise TaupiError(f"{place}: rpy is {shown(value)}, expected three angles in rad.")
+        raise TaupiError("{place}: rpy is {got!r}, expected three angles in rad.", place=place, got=value)
     rotation = IDENTITY3
     for axis, angle in zip("xyz", value, strict=True):
         turn, snapped = rotation_about(axis, angle, snap, f"{place}: rpy")
@@ -408,41 +422,45 @@ def _rotation(key: str, value: Any, place: str, snap: bool, notes: list[str]) ->
 # Tables, lists and texts of the file ----------------------------------------------------------------------------------
 
 
-def _mapping(value: Any, place: str) -> Mapping[str, Any]:
+def _mapping(value: object, place: str) -> _Row:
     if not isinstance(value, Mapping):
-        raise TaupiError(f"{place} is {shown(value)}, expected a table.")
+        raise TaupiError("{place} is {got!r}, expected a table.", place=place, got=value)
     return value
 
 
-def _table(value: Any, known: Sequence[str], place: str) -> Mapping[str, Any]:
+def _table(value: object, known: Sequence[str], place: str) -> _Row:
     table = _mapping(value, place)
     _known(table, known, place)
     return table
 
 
-def _tables(value: Any, place: str) -> list[Mapping[str, Any]]:
+def _tables(value: object, place: str) -> list[_Row]:
     if not isinstance(value, list):
-        raise TaupiError(f"{place} is {shown(value)}, expected a list of tables.")
+        raise TaupiError("{place} is {got!r}, expected a list of tables.", place=place, got=value)
     return [_mapping(v, place) for v in value]
 
 
-def _text(value: Any, place: str) -> str:
+def _text(value: object, place: str) -> str:
     if not isinstance(value, str) or (not value and not place.endswith("tip")):
-        raise TaupiError(f"{place} is {shown(value)}, expected a text.")
+        raise TaupiError("{place} is {got!r}, expected a text.", place=place, got=value)
     return value
 
 
-def _known(table: Mapping[str, Any], known: Sequence[str], place: str, convention: Any = "") -> None:
+def _known(table: Mapping[str, object], known: Sequence[str], place: str, convention: object = "") -> None:
     for key in table:
         if key in known:
             continue
         error = unknown("entry", key, known, place)
         if key.lower().rpartition("_")[2] in _UNITS and "_" in key:
             raise TaupiError(
-                *error.parts, remedy="Units are SI and radians: convert the number and leave the unit out of the name."
+                "{error}",
+                remedy="Units are SI and radians: convert the number and leave the unit out of the name.",
+                error=error.message,
             )
         if convention is None and key in _DH:
             raise TaupiError(
-                *error.parts, remedy='For a Denavit-Hartenberg table write convention = "classic" in [robot].'
+                "{error}",
+                remedy='For a Denavit-Hartenberg table write convention = "classic" in [robot].',
+                error=error.message,
             )
         raise error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Iterable
 from dataclasses import fields
 from decimal import Decimal
 from fractions import Fraction
@@ -27,11 +28,11 @@ _DEFAULT_AXIS = (Fraction(0), Fraction(0), Fraction(1))
 
 def writes(robot: Robot) -> str:
     """Return a robot as TOML text; `reads(writes(robot))` has exactly the same joints, links, gravity, frames and capsules."""
-    head = [f"name = {_text(robot.name)}", f"gravity = {_vector(robot.gravity)}"]
+    head = [f"name = {quoted(robot.name)}", f"gravity = {_vector(robot.gravity)}"]
     if robot.base != Placement():
         head.append(f"base = {_placement(robot.base)}")
     if robot.tip:
-        head.append(f"tip = {_text(robot.tip)}")
+        head.append(f"tip = {quoted(robot.tip)}")
     if _coupled(robot):
         head.append("coupling = [" + ", ".join(_vector(tuple(row)) for row in coupling_of(robot)) + "]")
     values = [f"{name} = {number(value)}" for name, value in robot.symbols if value is not None]
@@ -40,22 +41,22 @@ def writes(robot: Robot) -> str:
         parts.append("[values]\n" + "\n".join(values))
     parts += ["[[joint]]\n" + "\n".join(_joint(robot, i)) for i in range(len(robot.joints))]
     for frame in robot.frames:
-        lines = [f"name = {_text(frame.name)}", f"link = {_link_name(robot, frame.link)}"]
+        lines = [f"name = {quoted(frame.name)}", f"link = {_link_name(robot, frame.link)}"]
         if frame.placement != Placement():
             lines.append(f"origin = {_placement(frame.placement)}")
         parts.append("[[frame]]\n" + "\n".join(lines))
     for loop in robot.loops:
-        ends = f"frame_a = {_text(loop.frame_a)}\nframe_b = {_text(loop.frame_b)}"
+        ends = f"frame_a = {quoted(loop.frame_a)}\nframe_b = {quoted(loop.frame_b)}"
         parts.append(f'[[loop]]\n{ends}\nkind = "{loop.kind}"')
     for c in robot.capsules:
         ends = f"a = {list(c.a)}\nb = {list(c.b)}\nr = {c.r!r}"
-        parts.append(f"[[capsule]]\nlink = {_text(c.link)}\n{ends}")
+        parts.append(f"[[capsule]]\nlink = {quoted(c.link)}\n{ends}")
     return "\n\n".join(parts) + "\n"
 
 
 def _joint(robot: Robot, i: int) -> list[str]:
     joint: Joint = robot.joints[i]
-    lines = [f"name = {_text(joint.name)}", f'type = "{joint.kind}"']
+    lines = [f"name = {quoted(joint.name)}", f'type = "{joint.kind}"']
     if joint.parent != i - 1:
         lines.append(f"parent = {_link_name(robot, joint.parent)}")
     if joint.before != Placement():
@@ -66,7 +67,7 @@ def _joint(robot: Robot, i: int) -> list[str]:
         lines.append(f"after = {_placement(joint.after)}")
     master = robot.driving_joints[joint.coordinate].name
     if joint.name != master and not _coupled(robot):
-        lines.append(f"mimic = {{ joint = {_text(master)}, ratio = {number(joint.ratio)} }}")
+        lines.append(f"mimic = {{ joint = {quoted(master)}, ratio = {number(joint.ratio)} }}")
     if joint.spring:
         lines.append(f"spring = {number(joint.spring)}")
     lines += _record("limits", joint.limits, Limits())
@@ -82,7 +83,7 @@ def _coupled(robot: Robot) -> bool:
 
 def _link_name(robot: Robot, index: int) -> str:
     if index != BASE:
-        return _text(robot.links[index].name)
+        return quoted(robot.links[index].name)
     return '""' if "base" in robot.link_names else '"base"'
 
 
@@ -98,10 +99,12 @@ def _link(link: Link) -> str:
     m = link.body[0]
     if not is_symbolic(m) and m < 0:
         raise TaupiError(
-            f"Link {link.name!r} has mass {float(m):.6g}, which a description cannot state.",
+            "Link {link!r} has mass {m:.6g}, which a description cannot state.",
             remedy="Give it a mass of 0 or more.",
+            link=link.name,
+            m=float(m),
         )
-    return f"{{ name = {_text(link.name)}{_body(link.body)} }}"
+    return f"{{ name = {quoted(link.name)}{_body(link.body)} }}"
 
 
 def _body(body: Body) -> str:
@@ -156,7 +159,7 @@ def _quaternion(r: Matrix) -> tuple[Fraction, ...]:
     return tuple(v / rows[k][k] for v in rows[k])
 
 
-def _vector(values: Any) -> str:
+def _vector(values: Iterable[Scalar]) -> str:
     return "[" + ", ".join(map(number, values)) + "]"
 
 
@@ -165,7 +168,7 @@ def number(value: Scalar | float) -> str:
     if isinstance(value, float):
         return repr(value)
     if is_symbolic(value):
-        return _text(str(value))
+        return quoted(str(value))
     text = _decimal(value)
     if text is None:
         return f'"{value}"'
@@ -185,6 +188,7 @@ def _decimal(value: Fraction) -> str | None:
     return str(Decimal(digits).scaleb(-places)) if places else str(digits)
 
 
-def _text(text: str) -> str:
+def quoted(text: str) -> str:
+    """Return a text as TOML writes it."""
     # JSON's escapes are TOML's, except that TOML wants the DEL character escaped as well.
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

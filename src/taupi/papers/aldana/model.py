@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from fractions import Fraction
 from importlib.resources import files
-from typing import Any
 
 import casadi as cs
 
+from taupi.dynamics.chain import require_robot
+from taupi.dynamics.types import Expression, Matrix, Vector
+from taupi.errors import TaupiError
+from taupi.model.load import load
+from taupi.model.robot import Robot
 from taupi.papers.formulas import numeric
 from taupi.program.program import Constants, Port, Program, trace
+from taupi.regressors.lump import Lumped, lump
 
 ROWS, COLUMNS = 3, 25
 # Section 2: parameters, as corrected and free of g.
@@ -101,11 +108,11 @@ def document_model() -> Program:
     symbol = {n: constants(n, None, named=True) for n in (*UNKNOWN, "g")}
     sx = {"sin": cs.sin, "cos": cs.cos}
 
-    def matrix(entries: list[str], names: dict[str, Any], columns: int) -> Any:
+    def matrix(entries: list[str], names: dict[str, object], columns: int) -> Matrix:
         flat = [cs.SX(numeric(e, names, [sx, "math"])) for e in entries]
         return cs.reshape(cs.vertcat(*flat), columns, len(flat) // columns).T
 
-    def body(q: Any, qd: Any, v: Any, vd: Any) -> Any:
+    def body(q: Vector, qd: Vector, v: Vector, vd: Vector) -> Expression:
         names = symbol | {f"q{k + 1}": q[k] for k in range(3)} | {f"qd{k + 1}": qd[k] for k in range(3)}
         mass, velocity, j = (matrix(entries, names, 3) for entries in (M, C, JACOBIAN))
         # J^-1: the adjugate over the determinant l1 l2 sin q2.
@@ -116,3 +123,48 @@ def document_model() -> Program:
 
     ports = [Port(n, (3,)) for n in ("q", "qd", "v", "vd")]
     return trace("aldana", body, ports, [Port("u", (3,))], constants)
+
+
+_SYMBOLS = (*(f"{name}{k}" for name in ("m", "I", "l", "lc") for k in (1, 2, 3)), "g")
+
+
+def planar_3r_regressor(robot: Robot | None = None) -> Lumped:
+    """Return Y and Theta of u = Y(q, qd, v, vd) Theta, 3 x 25: a planar arm of three links in the coordinates of its tip.
+
+    Y Theta = M(r) vd + C(r, rd) v + g(r) for any v, vd, with r = (x, y, phi) (Aldana et al., section 4 and Table 2, corrected). Y
+    has no masses or lengths: these are in Theta.
+
+    Args:
+        robot: Arm that gives Theta its values, with the symbols m1, I1, l1, lc1, ..., g; by default the catalogue's "planar3r".
+
+    Returns:
+        Y as the program `regressor`, Theta as `parameters` with its formulas as `expressions`; `relations` says which of the 25
+        columns depend on others: 14 are independent.
+
+    Raises:
+        TaupiError: A symbol is missing, or has no value.
+
+    >>> import taupi as tp
+    >>> arm = tp.load("planar3r")
+    >>> lumped = tp.operational.planar_3r_regressor(arm)
+    >>> state = [0.3, 0.9, -0.4], [0.1, 0.2, 0.3], [0.4, 0.5, 0.6], [0.7, 0.8, 0.9]
+    >>> Y = lumped.regressor(*state)
+    >>> Y.shape, bool(abs(Y @ lumped.parameters.values - tp.operational.force(arm, task="planar")(*state)).max() < 1e-10)
+    ((3, 25), True)
+    """
+    arm = load("planar3r") if robot is None else robot
+    require_robot(arm)
+    known = {name: value for name, value in arm.symbols if value is not None}
+    absent = [name for name in _SYMBOLS if name not in known]
+    if absent:
+        names = ", ".join(absent)
+        raise TaupiError(
+            "{robot} {arm!r} has no {names}; expected the symbols of 'planar3r', with values.",
+            arm=arm.name,
+            names=names,
+        )
+    values = {name: float(value) for name, value in known.items()}
+    p = {name: Fraction(float(numeric(text, values))) for name, text in P.items()}
+    lengths = {name: Fraction(known[name]) for name in (*UNKNOWN, "g") if name in known}
+    lumped = lump(document_model().bind(**p, **lengths), unknown=UNKNOWN, into=THETA)
+    return replace(lumped, regressor=replace(lumped.regressor, name="operational_planar_3r_regressor"))

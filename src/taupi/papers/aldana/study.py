@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from taupi.dynamics.coriolis import coriolis_matrix
-from taupi.dynamics.inverse import gravity_torque
-from taupi.dynamics.kinematics import jacobian, jacobian_derivative
+from taupi.dynamics.inverse import gravity_torque, inverse_dynamics
+from taupi.dynamics.kinematics import jacobian, jacobian_derivative, task_coordinates
 from taupi.dynamics.mass_matrix import mass_matrix
-from taupi.dynamics.operational import operational_force
+from taupi.dynamics.operational import operational_dynamics, operational_force
 from taupi.model.load import load
 from taupi.model.robot import Robot
 from taupi.papers.aldana.model import (
@@ -30,13 +32,14 @@ from taupi.papers.aldana.model import (
 )
 from taupi.papers.formulas import differing, numeric, readable, spelled
 from taupi.papers.study import (
+    EXACT,
     SAME_FORMULA,
     Picture,
+    PublishedStudy,
     Reproduction,
-    Row,
     Step,
-    Study,
-    Table,
+    StudyRow,
+    StudyTable,
     compared,
     figure,
     in_part,
@@ -45,16 +48,62 @@ from taupi.papers.study import (
     statement,
 )
 from taupi.program.program import Program
-from taupi.regressors.lump import lump
+from taupi.regressors.classical import slotine_li_regressor
+from taupi.regressors.lump import Lumped, lump
 
 SECTION = {"joint": "section 2", "task": "section 3", "regressor": "section 4"}
 GRAVITY_COLUMNS = (1, 2, 19, 24, 25)  # those that contain g
+PRINTED_LAST = "l3 p7)/l1"  # Theta_25, in Table 2
 ERRATA = "docs/concepts/errata.md"
 EARTH = 9.81
 
 
-def joint_rows(arm: Robot) -> list[Row]:
-    """Return joint space: M, C, g entry by entry in p1 ... p9, the Jacobian, and p7."""
+def introduction_rows(arm: Robot) -> list[StudyRow]:
+    """Return (1), and the property that all is built on, for the printed M, C and g with p7 mended."""
+    states = np.random.default_rng(7).uniform(-1.5, 1.5, (4, 20, 3))
+    q, qd, x, y = states
+    values = _values(arm)
+    values |= {n: numeric(e, values) for n, e in P.items()}
+    values |= {f"{n}{k + 1}": v[:, k] for n, v in (("q", q), ("qd", qd)) for k in range(3)}
+    mass, velocity = (_array(entries, values, 3) for entries in (M, C))
+    moved = np.einsum("sij,sj->si", mass, x)
+    torque = moved + np.einsum("sij,sj->si", velocity, qd) + _array(G, values, 1)[..., 0]
+    pi = arm.parameters.values
+    weightless = slotine_li_regressor(arm.with_gravity((0, 0, 0)))(q, qd, y, x) @ pi
+    return [
+        compared(
+            "the arm, with p7 mended",
+            "M qdd + C qd + g = tau",
+            "",
+            off(torque, inverse_dynamics(arm)(q, qd, x)),
+            None,
+            "(1)",
+        ),
+        compared(
+            "linear in theta, for all x and y",
+            "M x + C y = Y theta",
+            "",
+            off(moved + np.einsum("sij,sj->si", velocity, y), weightless),
+            None,
+            "section 1",
+        ),
+    ]
+
+
+def _values(arm: Robot) -> dict[str, Any]:
+    """Return the numbers of an arm's symbols, on Earth."""
+    return {n: float(x or 0) for n, x in dict(arm.symbols).items()} | {"g": EARTH}
+
+
+def _array(entries: Sequence[str], values: dict[str, Any], columns: int) -> np.ndarray:
+    """Return a printed matrix at samples of its symbols, (samples, rows, columns)."""
+    samples = next(len(v) for v in values.values() if np.ndim(v))
+    flat = [np.broadcast_to(numeric(e, values), (samples,)) for e in entries]
+    return np.moveaxis(np.array(flat).reshape(-1, columns, samples), -1, 0)
+
+
+def joint_rows(arm: Robot) -> list[StudyRow]:
+    """Return joint space: M, C, g entry by entry in p1 ... p9, these parameters, and the Jacobian."""
     rows = []
     for name, program, entries in (("m", mass_matrix(arm), M), ("c", coriolis_matrix(arm), C)):
         wrong = differing(program, [spelled(e, P) for e in entries])
@@ -62,24 +111,27 @@ def joint_rows(arm: Robot) -> list[Row]:
             ours = "differs" if k in wrong else "equal"
             what = f"{name}_{k // 3 + 1}{k % 3 + 1}"
             rows.append(statement(what, readable([entry]), ours, k not in wrong, SECTION["joint"], rule=SAME_FORMULA))
-    rows += [_formulas(f"g_{k + 1}", gravity_torque(arm), k) for k in range(3)]
+    gravity = gravity_torque(arm)
+    by_p7, wrong = (differing(gravity, [spelled(e, p) for e in G]) for p in (P | {"p7": PRINTED_P7}, P))
+    for k, entry in enumerate(G):
+        what = f"g_{k + 1}" + (", with p7 mended" if "p7" in entry else "")
+        shown, ours = readable([entry]).removeprefix("g "), "differs" if k in wrong else "equal"
+        rows.append(statement(what, shown, ours, k not in wrong, SECTION["joint"], rule=SAME_FORMULA))
+    some = any(not row.agrees for row in rows)
+    ours = "not equal" if some else "equal, in M, C and g"
+    rows.append(
+        statement("p1 to p6, p8, p9", "sums of m, In, l, lc", ours, not some, SECTION["joint"], rule=SAME_FORMULA)
+    )
+    ours = f"g_{', g_'.join(str(k + 1) for k in by_p7)} differs; with m1 lc1 + (m2 + m3) l1: {len(wrong)} entries do"
+    because = "p8 is printed twice; p7 is m1 lc1 + (m2 + m3) l1, times g"
+    rows.append(statement("p7", "m2 g lc2 + m3 g l2", ours, not by_p7, SECTION["joint"], because, rule=SAME_FORMULA))
     wrong = differing(jacobian(arm, task="planar"), JACOBIAN)
     ours = f"{len(wrong)} of 9 entries differ" if wrong else "equal"
     rows.append(statement("J_A", "3 x 3, nine entries", ours, not wrong, SECTION["joint"], rule=SAME_FORMULA))
     return rows
 
 
-def _formulas(what: str, program: Program, row: int) -> Row:
-    """A row of the gravity torque, with p7 as printed and as corrected."""
-    printed, right = (row in differing(program, [spelled(e, p) for e in G]) for p in (P | {"p7": PRINTED_P7}, P))
-    ours = "equal" if not printed else f"differs with p7 as printed; {'differs' if right else 'equal'} after correction"
-    same = "p7 is printed as p8; it is m1 lc1 + (m2 + m3) l1, times g"
-    shown = readable([G[row]]).removeprefix("g ")
-    because = same if printed and not right else ""
-    return statement(what, shown, ours, not printed, SECTION["joint"], because, rule=SAME_FORMULA)
-
-
-def entry_rows(regressor: Program) -> list[Row]:
+def entry_rows(regressor: Program) -> list[StudyRow]:
     """Return the 75 entries: those that are printed one by one, and the zeros of each row together."""
     printed = printed_entries()
     wrong, left = differing(regressor, printed), differing(regressor, corrected_entries())
@@ -103,7 +155,7 @@ def entry_rows(regressor: Program) -> list[Row]:
     return rows
 
 
-def parameter_rows(lumped: Any, arm: Robot) -> list[Row]:
+def parameter_rows(lumped: Lumped, arm: Robot) -> list[StudyRow]:
     """Return rows on Theta: whether the 25 represent the model, how many columns and parameters are independent, relations."""
     exact = lumped.count == COLUMNS and not lumped.identities
     physical = lump(operational_force(arm, task="planar"), unknown=["m?", "I?", "l?", "lc?"]).count
@@ -113,59 +165,126 @@ def parameter_rows(lumped: Any, arm: Robot) -> list[Row]:
     sides = [r.split("=") for r in RELATIONS]
     gaps = [np.abs(numeric(a, names) - numeric(b, names)).max() for a, b in sides]
     held = sum(gap < 1e-9 * np.abs(y).max() for gap in gaps)
-    known = "p3/l2 = p4/l1 = p9 and p2/(l1 l2) = p8/l2 once the p are written out"
     same = "equal" if exact else "not equal"
+    different = len(set(THETA))
     return [
         statement("Y Theta with the 25 monomials", "the model", same, exact, "Table 2", rule=SAME_FORMULA),
-        figure(
-            "parameters",
-            "25",
-            float(lumped.rank),
-            "",
-            SECTION["regressor"],
-            because="no more columns are independent",
+        statement(
+            "Theta_25",
+            PRINTED_LAST,
+            f"{readable([THETA[-1]])}: equal" if exact else "not equal",
+            PRINTED_LAST.count("(") == PRINTED_LAST.count(")"),
+            "Table 2",
+            "a bracket is opened nowhere",
+            rule="each bracket is opened and closed",
         ),
-        *own_runs([figure("independent columns", "14", float(lumped.rank), "", ERRATA)]),
-        *own_runs([figure("relations between columns that hold", "11", float(held), "", ERRATA)]),
-        figure(
-            "numbers needed, masses and lengths unknown", "25", float(physical), "", SECTION["regressor"], because=known
+        figure("different parameters", "25", float(different), "", SECTION["regressor"]),
+        *own_runs(
+            [
+                figure("independent columns", "14", float(lumped.rank), "", ERRATA),
+                figure("relations between columns that hold", "11", float(held), "", ERRATA),
+                figure("numbers needed, masses and lengths unknown", "11", float(physical), "", ERRATA),
+            ]
         ),
     ]
 
 
-def task_rows(lumped: Any, arm: Robot) -> list[Row]:
-    """Return what is wrong or unclear in sections 3 and 4: g in two places, the dot on J^-1, and skew symmetry of the model."""
-    states = np.random.default_rng(6).uniform(0.4, 1.4, (4, 20, 3))
-    values = {n: float(v or 0) for n, v in dict(arm.symbols).items()}
+def task_rows(lumped: Lumped, arm: Robot) -> list[StudyRow]:
+    """Return sections 3 and 4: motion and forces of the tip, the model there, and g in two places."""
+    q, qd, v, vd = states = np.random.default_rng(6).uniform(0.4, 1.4, (4, 20, 3))
+    arm = arm.bind(g=EARTH)
+    values = _values(arm)
     p = {n: float(numeric(e, values)) for n, e in P.items()}
     theta = np.array([float(numeric(t, values | p)) for t in THETA])
     twice = np.array([float(numeric(t, values | p | {n: EARTH * p[n] for n in ("p7", "p8", "p9")})) for t in THETA])
-    y, force = lumped.regressor.bind(g=EARTH)(*states), operational_force(arm.bind(g=EARTH), task="planar")(*states)
-    q, qd = states[:2]
-    singular = float(np.abs(np.linalg.det(jacobian_derivative(arm, task="planar")(q, qd))).max())
-    j = jacobian(arm, task="planar")(q)
-    l1, l2 = values["l1"], values["l2"]
-    meant = "d(J^-1)/dt = -J^-1 dJ/dt J^-1 is meant: dJ/dt has no inverse"
+
+    at = values | p | {f"{n}{k + 1}": x[:, k] for n, x in (("q", q), ("qd", qd)) for k in range(3)}
+    j, mass, velocity, g = (_array(e, at, n) for e, n in ((JACOBIAN, 3), (M, 3), (C, 3), (G, 1)))
+    back = np.linalg.inv(j)
+    up, g = np.swapaxes(back, 1, 2), g[..., 0]
+    slope = jacobian(arm, task="planar").jacobian("q")(q)  # (samples, 3, 3, 3), by differentiation of the program
+    rate = np.einsum("sijk,sk->sij", slope, qd)
+    lifted = -back @ rate @ back
+    by = partial(np.einsum, "sij,sj->si")
+
+    seen = operational_dynamics(arm, task="planar")
+    mass_r, velocity_r, g_r = seen(q, qd)
+    force, tau = operational_force(arm, task="planar")(q, qd, v, vd), inverse_dynamics(arm)(q, qd, vd)
+    qdd = by(back, vd - by(rate, qd))
+    along = by(j, qd)
+    u = by(up, inverse_dynamics(arm)(q, qd, qdd))
+    power = np.einsum("si,si->s", by(up, tau), along), np.einsum("si,si->s", tau, qd)
+    y = lumped.regressor.bind(g=EARTH)(*states)
     both = f"columns {', '.join(map(str, GRAVITY_COLUMNS))} hold g too, so that the product has g^2"
-    gaps = off(y @ twice, force), off(y @ theta, force)
+    section, singular = SECTION["task"], float(np.abs(np.linalg.det(rate)).max())
+    names = tuple(port.name for port in lumped.regressor.inputs)
     return [
         compared(
-            "det J_A", "l1 l2 sin q2", "", off(np.linalg.det(j), l1 * l2 * np.sin(q[:, 1])), None, SECTION["joint"]
+            "velocity of the tip",
+            "r' = J_A qd",
+            "",
+            off(along, by(task_coordinates(arm, task="planar").jacobian("q")(q), qd)),
+            None,
+            section,
         ),
+        compared(
+            "acceleration of the tip",
+            "r'' = J_A qdd + J_A' qd",
+            "",
+            off(by(j, qdd) + by(jacobian_derivative(arm, task="planar")(q, qd), qd), vd),
+            None,
+            section,
+        ),
+        compared("M(r)", "J^-T M J^-1", "", off(up @ mass @ back, mass_r), None, section),
         statement(
-            "(dJ_A/dt)^-1",
-            "a reading",
-            f"det dJ/dt = {singular:.0e}",
-            singular > 1e-9,
-            SECTION["task"],
-            meant,
+            "C(r, r')",
+            "J^-T (M (J')^-1 + C J^-1)",
+            f"det J' = {singular:.0e}; with d(J^-1)/dt: off by {off(up @ (mass @ lifted + velocity @ back), velocity_r):.1e}",
+            singular > EXACT,
+            section,
+            "J' has no inverse: d(J^-1)/dt = -J^-1 J' J^-1 is meant",
             rule="the determinant is above 1e-9",
         ),
-        compared("Y Theta, g in p7, p8, p9", "u", "with g-free p7, p8, p9", *gaps, SECTION["regressor"], both),
+        compared(
+            "g(r)",
+            "J^-T g(q)",
+            "with the bar",
+            off(by(up, g_r), g_r),
+            off(by(up, g), g_r),
+            section,
+            "a bar is lost: without one g is that of the tip, and that of joint space is meant",
+        ),
+        compared("u", "J^-T tau, with tau' qd = u' r'", "", off(*power), None, section),
+        compared(
+            "the arm at its tip",
+            "M(r) r'' + C(r, r') r' + g(r) = u",
+            "",
+            off(by(mass_r, vd) + by(velocity_r, along) + g_r, u),
+            None,
+            "(2)",
+        ),
+        statement(
+            "arguments of Y",
+            "r'', r', r; and r', r_o, qd, q",
+            ", ".join(names),
+            False,
+            SECTION["regressor"],
+            "there are two lists, and the entries have q, qd, V and its rate, which is in none",
+            rule="one list, with what the entries have",
+        ),
+        compared(
+            "Y Theta, g in p7, p8, p9",
+            "u",
+            "with g-free p7, p8, p9",
+            off(y @ twice, force),
+            off(y @ theta, force),
+            SECTION["regressor"],
+            both,
+        ),
     ]
 
 
-def picture(lumped: Any, arm: Robot) -> Picture:
+def picture(lumped: object, arm: Robot) -> Picture:
     """Return the force along y at the tip along a motion: taupi's, and Y Theta as printed and as corrected."""
     time = np.linspace(0.0, 4.0, 401)
     w = np.array([1.3, 0.9, 1.7])
@@ -175,7 +294,7 @@ def picture(lumped: Any, arm: Robot) -> Picture:
     j, rate = jacobian(arm, task="planar")(q), jacobian_derivative(arm, task="planar")(q, qd)
     v = np.einsum("kij,kj->ki", j, qd)
     vd = np.einsum("kij,kj->ki", j, qdd) + np.einsum("kij,kj->ki", rate, qd)
-    values: dict[str, Any] = {n: float(x or 0) for n, x in dict(arm.symbols).items()} | {"g": EARTH}
+    values = _values(arm)
     p = {n: float(numeric(e, values)) for n, e in P.items()}
     theta = [float(numeric(t, values | p)) for t in THETA]
     values |= {f"{n}{k + 1}": x[:, k] for n, x in {"q": q, "qd": qd, "v": v, "vd": vd}.items() for k in range(3)}
@@ -189,7 +308,8 @@ def picture(lumped: Any, arm: Robot) -> Picture:
 NOTES = (
     "The document has no numbers and no simulation. Formulas are compared symbol by symbol, masses, lengths and g being symbols.",
     "V and its rate are not defined there: Y Theta = M(r) Vd + C(r, rd) V + g(r) holds for any two; rd and rdd give the arm.",
-    "Theta_25 has a bracket too many, and the arguments of Y are listed in two ways; neither matters to the numbers.",
+    "The 25 parameters are different, but not all needed: 14 columns are independent, and once the p are written out, where "
+    "p3/l2 = p4/l1 = p9 and p2/(l1 l2) = p8/l2, 11 numbers are enough.",
     "The regressor is singular where sin q2 = 0.",
 )
 
@@ -205,17 +325,18 @@ def run(step: Step) -> Reproduction:
     entries = entry_rows(lumped.regressor)
     step("parameters")
     rows = [
+        *in_part("The arm", introduction_rows(arm.bind(g=EARTH))),
         *in_part("Joint space, symbol by symbol", joint),
         *in_part("The regressor, entry by entry", entries),
         *in_part("The parameters", parameter_rows(lumped, arm)),
         *in_part("Operational space", task_rows(lumped, arm)),
     ]
     lines = [(k + 1, t) for k, t in enumerate(THETA)]
-    tables = {"theta": Table("The 25 parameters", ("Theta", "is"), tuple(lines))}
+    tables = {"theta": StudyTable("The 25 parameters", ("Theta", "is"), tuple(lines))}
     return Reproduction(STUDY, tuple(rows), tables, (picture(lumped, arm),), NOTES)
 
 
-STUDY = Study(
+STUDY = PublishedStudy(
     name="aldana",
     document="Aldana, Nuño, Basañez: Regressor of a 3 degrees of freedom planar manipulator modeled in the operational space",
     reruns="all 75 entries of the 3 x 25 regressor as formulas; rank and relations of its columns",

@@ -12,8 +12,19 @@ from taupi.model.load import load
 from taupi.model.robot import Robot
 from taupi.model.scalars import to_float
 from taupi.papers.formulas import differing, numeric, readable, spelled
-from taupi.papers.gabiccini2009.tensors import tensor_rows
-from taupi.papers.study import SAME_FORMULA, Picture, Reproduction, Row, Step, Study, Table, in_part, statement
+from taupi.papers.gabiccini2009.equations import equation_rows
+from taupi.papers.study import (
+    SAME_FORMULA,
+    Picture,
+    PublishedStudy,
+    Reproduction,
+    Step,
+    StudyRow,
+    StudyTable,
+    in_part,
+    statement,
+)
+from taupi.program.program import Program
 from taupi.regressors.classical import regressor, slotine_li_regressor
 from taupi.regressors.explicit import explicit_regressor, link_block_program
 
@@ -65,14 +76,10 @@ ELBOW = {
         "Z1": ["cos(q1 + q2)*gy", "-sin(q1 + q2)*gy", "0"] * 2,
     },
 }
-# What is printed instead of the above, and why it is wrong.
+# What is printed instead of the above.
 PRINTED_X0 = "-b6*b7 - b6*qrd2*qd2 + a2**2*b4 + a1**2*qrdd1 + b4*b8"
 PRINTED_B5 = "(b3*qd1 + qrdd1*qd2)"
-REASONS = {
-    (2, "X0"): "the last term of row 1 is b3 b8, not b4 b8: the coupling has 2 qrdd1 + qrdd2",
-    (2, "W0"): "b5 is made of velocities, (2 qrd1 + qrd2) qd1 + qrd1 qd2; printed with accelerations",
-    (2, "W1"): "b5 is made of velocities, (2 qrd1 + qrd2) qd1 + qrd1 qd2; printed with accelerations",
-}
+PRINTED_X2 = (["0"] * 4 + ["b4"]) * 2  # 2 x 5
 ACTING = ("m", "mx", "my", "Izz")  # of each link: the 2 x 8 regressor
 
 
@@ -85,30 +92,67 @@ def blocks(link: int, printed: bool = False) -> dict[str, list[str]]:
     return {name: [spelled(e, names) for e in entries] for name, entries in table.items()}
 
 
-def block_rows(robot: Robot) -> list[Row]:
-    """Return a row for each printed block: equal to ours as a formula, or not."""
-    rows = []
+def symbol(name: str, link: int) -> str:
+    """Return a block's symbol as the document writes it: X0 of link 2 is Ẋ₀ᵣ⁽²⁾.
+
+    >>> symbol("X0", 2), symbol("W1", 1), symbol("Z1", 2)
+    ('Ẋ₀ᵣ⁽²⁾', 'W₁ᵣ⁽¹⁾', 'Z₁⁽²⁾')
+    """
+    letter, index = {"X": "Ẋ"}.get(name[0], name[0]), "₀₁₂"[int(name[1])]
+    return f"{letter}{index}{'' if name[0] == 'Z' else 'ᵣ'}⁽{' ¹²'[link]}⁾"
+
+
+def block_rows(robot: Robot) -> list[StudyRow]:
+    """Return a row for each printed block and abbreviation: equal to ours as a formula, or not.
+
+    A slip is counted where it is printed: b5 in its own row, and in those of W, which are made of it, it is mended.
+    """
+    source, rows = "section 5.1", []
     for link in (1, 2):
         program = link_block_program(robot, link - 1)
-        corrected, printed = (blocks(link, p) for p in (False, True))
-        wrong, left = (
-            set(differing(program, [e for b in table.values() for e in b])) for table in (printed, corrected)
+        wrong, left = _differing(program, blocks(link, printed=True)), _differing(program, blocks(link))
+        for name, entries in blocks(link).items():
+            off = left[name] if name[0] == "W" else wrong[name]
+            ours = "equal" if not off else f"{off} of {len(entries)} entries differ; {left[name]} after correction"
+            what, shown, agrees, because = symbol(name, link), readable(ELBOW[link][name]), not off, ""
+            if (link, name) == (2, "X0"):
+                shown = readable([PRINTED_X0, ELBOW[2]["X0"][1]])
+                because = "the last term of row 1 is b3 b8, not b4 b8: the coupling has 2 qrdd1 + qrdd2"
+            elif (link, name) == (2, "X2"):
+                shown, ours, agrees = f"2 x {len(PRINTED_X2) // 2}: {readable(PRINTED_X2)}", f"2 x 6: {ours}", False
+                because = "a column of zeros is lost: Jzz is the sixth"
+            elif link == 2 and name in ("W0", "W1"):
+                what += ", with b5 mended"
+            rows.append(statement(what, shown, ours, agrees, source, because, rule=SAME_FORMULA))
+    others = sum(left.values())
+    rows.append(
+        statement(
+            "b1 to b4, b6 to b10",
+            "abbreviations",
+            f"{others} entries differ" if others else "equal, in these blocks",
+            not others,
+            source,
+            rule=SAME_FORMULA,
         )
-        first = 0
-        for name, entries in printed.items():
-            places = range(first, first + len(entries))
-            first += len(entries)
-            off = [k - places.start for k in places if k in wrong]
-            rest = sum(k in left for k in places)
-            ours = "equal" if not off else f"{len(off)} of {len(entries)} entries differ; {rest} after correction"
-            what, source = f"link {link}, {name}_r" if name[0] != "Z" else f"link {link}, {name}", "section 5.1"
-            shown = readable(ELBOW[link][name] if (link, name) != (2, "X0") else [PRINTED_X0, ELBOW[2]["X0"][1]])
-            because = REASONS.get((link, name), "")
-            rows.append(statement(what, shown, ours, not off, source, because, rule=SAME_FORMULA))
+    )
+    by_b5 = wrong["W0"] + wrong["W1"]
+    ours = f"{by_b5} entries of W differ; with velocities, (2 qrd1 + qrd2) qd1 + qrd1 qd2: {left['W0'] + left['W1']}"
+    because = "b5 is made of velocities: W has no accelerations"
+    rows.append(statement("b5", "b3 qd1 + qrdd1 qd2", ours, not by_b5, source, because, rule=SAME_FORMULA))
     return rows
 
 
-def jacobian_rows(robot: Robot) -> list[Row]:
+def _differing(program: Program, table: dict[str, list[str]]) -> dict[str, int]:
+    """Return how many entries of each block differ from a program's, the blocks being its outputs in their order."""
+    wrong = differing(program, [entry for entries in table.values() for entry in entries])
+    counts, first = {}, 0
+    for name, entries in table.items():
+        counts[name] = sum(first <= k < first + len(entries) for k in wrong)
+        first += len(entries)
+    return counts
+
+
+def jacobian_rows(robot: Robot) -> list[StudyRow]:
     """Return the four printed Jacobians beside ours."""
     rows = []
     for link in (1, 2):
@@ -122,27 +166,17 @@ def jacobian_rows(robot: Robot) -> list[Row]:
     return sorted(rows, key=lambda row: row.what)
 
 
-def regressor_rows(robot: Robot) -> list[Row]:
-    """Return what the paper says about the complete regressors: by another route, as a special case, and which columns act."""
+def regressor_rows(robot: Robot) -> list[StudyRow]:
+    """Return what the paper says about the complete regressors: one as a special case of the other, and which columns act."""
     explicit = explicit_regressor(robot)
     Y, Y_r = explicit.reduced
     columns = [n.split(".")[1] for n in explicit.reduced.parameters.names]
-    other = regressor(robot, algorithm="recursive").reduced()
-    same = not differing(other, list(Y))
     special = {f"qrd{k}": f"qd{k}" for k in (1, 2)} | {f"qrdd{k}": f"qdd{k}" for k in (1, 2)}
-    classical = not differing(other, [spelled(str(e), special) for e in Y_r])
-    modified = not differing(slotine_li_regressor(robot, algorithm="recursive").reduced(), list(Y_r))
+    classical = not differing(
+        regressor(robot, algorithm="recursive").reduced(), [spelled(str(e), special) for e in Y_r]
+    )
     shape = " x ".join(map(str, Y.shape))
     return [
-        statement(
-            "Y by the Lagrangian and by the recursive route",
-            "same",
-            "equal" if same else "differ",
-            same,
-            "5.2",
-            rule=SAME_FORMULA,
-        ),
-        statement("Y_r by both routes", "same", "equal" if modified else "differ", modified, "5.2", rule=SAME_FORMULA),
         statement(
             "Y_r with qrd = qd, qrdd = qdd",
             "Y",
@@ -180,7 +214,7 @@ def picture(robot: Robot) -> Picture:
     q, qd = np.sin(angle), w * np.cos(angle)
     qrd, qrdd = 1.2 * qd, -1.2 * w**2 * np.sin(angle)
     right = slotine_li_regressor(arm)(q, qd, qrd, qrdd) @ arm.parameters.values
-    values: dict[str, Any] = {
+    values: dict[str, object] = {
         "gy": 9.81,
         **{n: to_float(v, n) for n, v in dict(arm.symbols).items() if n in ("a1", "a2")},
     }
@@ -208,43 +242,43 @@ NOTES = (
     "The listing of the Mathematica call in 5.3 is missing from the text, so its output could not be compared; its arguments are "
     "given, and taupi.explicit_regressor(robot) gives the same two regressors from the same table, in Mathematica too.",
     "Blocks are compared as formulas, symbol by symbol, with lengths and gravity as symbols: equal means equal everywhere.",
-    "Printed with five columns, the inertia block of link 2 needs six; b1 and b7 are one expression under two names.",
+    "b1 and b7 are one expression under two names.",
 )
 
 
 def run(step: Step) -> Reproduction:
-    """Compare the elbow's blocks, the complete regressors and the tensor equations."""
+    """Compare the elbow's blocks, the complete regressors and the equations."""
     robot = load("elbow2r")
     step("Jacobians and blocks")
     example = [*jacobian_rows(robot), *block_rows(robot)]
     step("complete regressors")
     complete = regressor_rows(robot)
-    step("tensor equations")
+    step("equations")
     rows = [
         *in_part("The planar elbow, symbol by symbol", example),
         *in_part("The complete regressors", complete),
-        *in_part("Equations as printed, at random states of the PUMA 560", tensor_rows()),
+        *in_part("Equations as printed, at a random state of an arm of three joints", equation_rows()),
     ]
     lines = [
-        (link, name, k + 1, e)
+        (symbol(name, link), k // (len(b) // 2) + 1, k % (len(b) // 2) + 1, readable([e]))
         for link in (1, 2)
         for name, b in blocks(link).items()
         for k, e in enumerate(b)
         if e != "0"
     ]
     tables = {
-        "blocks": Table(
-            "Blocks of the elbow, corrected: what is not zero", ("link", "block", "entry", "formula"), tuple(lines)
+        "blocks": StudyTable(
+            "Blocks of the elbow, corrected: what is not zero", ("block", "row", "column", "entry"), tuple(lines)
         )
     }
     return Reproduction(STUDY, tuple(rows), tables, (picture(robot),), (*NOTES, rank_note(robot)))
 
 
-STUDY = Study(
+STUDY = PublishedStudy(
     name="gabiccini2009",
     document="Gabiccini, Bracci, De Carli, Fredianelli, Bicchi: Explicit Lagrangian formulation of the dynamic regressors for "
     "serial manipulators",
-    reruns="the elbow's Jacobians and regressor blocks as formulas; equations with tensors",
+    reruns="the elbow's Jacobians and regressor blocks as formulas; equations (1) to (59)",
     seconds=3,
     steps=3,
     run=run,

@@ -16,7 +16,7 @@ from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.errors import unknown
 from taupi.model.load import load
 from taupi.model.robot import Robot
-from taupi.papers.kubozono.walker_mistakes import ForgetfulWalker
+from taupi.papers.kubozono.laws import ForgetfulWalker
 from taupi.regressors.classical import reference_motion
 from taupi.simulation.plants.rigid_plant import RigidPlant
 from taupi.simulation.references import Sinusoids
@@ -33,7 +33,7 @@ SEED = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Protocol:
+class RunProtocol:
     """One arm's loops: gains, step and motion; `decay` is the gamma of the run with exact parameters."""
 
     name: str
@@ -86,7 +86,7 @@ class Protocol:
                 return ForgetfulWalker(self.robot, gamma=self.gamma, **settings)
         raise unknown("law of the table", kind, ("slotine-li", "walker", "none", "forgetful"))
 
-    def loop(self, kind: str, start: np.ndarray | None = None, duration: float = DURATION) -> Loop:
+    def loop(self, kind: str, start: np.ndarray | None = None, duration: float = DURATION) -> ReferenceRun:
         """Return one run of a law, with the law inside the integrator as in the proofs."""
         estimate = self.estimate() if start is None else start
         run = simulate(
@@ -100,9 +100,9 @@ class Protocol:
             parameters=estimate,
             every=EVERY,
         )
-        return Loop(self, run)
+        return ReferenceRun(self, run)
 
-    def loops(self, kind: str, starts: np.ndarray, duration: float = DURATION) -> list[Loop]:
+    def loops(self, kind: str, starts: np.ndarray, duration: float = DURATION) -> list[ReferenceRun]:
         """Return a run for each start of the estimate (B, p), as one batch."""
         q, qd = (np.broadcast_to(x, (len(starts), self.robot.n)) for x in self.initial)
         batch: RunBatch = simulate_many(
@@ -116,7 +116,7 @@ class Protocol:
             parameters=starts,
             every=EVERY,
         )
-        return [Loop(self, run) for run in batch]
+        return [ReferenceRun(self, run) for run in batch]
 
     def decay_rate(self, duration: float = 1.0) -> float:
         """Return the fitted rate of V_1 = s^T H s / 2 under Walker's law with exact parameters, 1/s."""
@@ -131,14 +131,14 @@ class Protocol:
             initial=self.initial,
             every=EVERY,
         )
-        return -float(np.polyfit(run.time, np.log(Loop(self, run).kinetic), 1)[0])
+        return -float(np.polyfit(run.time, np.log(ReferenceRun(self, run).kinetic), 1)[0])
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class ReferenceRun:
     """A run and what the table reads from it."""
 
-    protocol: Protocol
+    protocol: RunProtocol
     run: Run
 
     @cached_property
@@ -209,11 +209,11 @@ class Loop:
 
 
 @lru_cache(maxsize=1)
-def protocols() -> dict[str, Protocol]:
+def protocols() -> dict[str, RunProtocol]:
     """Return both arms: Zollo's planar one, and the PUMA 560 with a first link that has no mass."""
-    planar = Protocol(
+    planar = RunProtocol(
         "planar", load("zollo2r"), Sinusoids.document("planar2"), (300.0, 80.0), 20.0, 0.2, 1000.0, decay=4.0
     )
     damping = (120.0, 180.0, 60.0, 0.6, 0.3, 0.06)
-    puma = Protocol("PUMA", load("puma560"), Sinusoids.document("puma560"), damping, 30.0, 10.0, 2000.0, decay=6.0)
+    puma = RunProtocol("PUMA", load("puma560"), Sinusoids.document("puma560"), damping, 30.0, 10.0, 2000.0, decay=6.0)
     return {"planar": planar, "PUMA": puma}

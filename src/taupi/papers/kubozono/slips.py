@@ -1,27 +1,22 @@
-"""What Kubozono, Yamakita & Furuta print, equation by equation, at random states of an arm: the error, and the correction."""
+"""What Kubozono, Yamakita & Furuta print, every equation once, at random states of an arm: the error, and the correction."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
-import casadi as cs
 import numpy as np
 
-from taupi.control import spatial_algebra as spatial
-from taupi.dynamics.chain import Chain, trace_robot
+from taupi.dynamics.basis_tensors import spatial_cross, spatial_displacement, spatial_force, spatial_transpose
 from taupi.dynamics.coriolis import coriolis_matrix
 from taupi.dynamics.inverse import gravity_torque, inverse_dynamics
 from taupi.dynamics.mass_matrix import mass_matrix, mass_matrix_derivative
-from taupi.dynamics.spatial import skew
 from taupi.model.body import body_from_com
 from taupi.model.robot import Robot
-from taupi.papers.kubozono.laws import equation, law_rows
-from taupi.papers.study import EXACT, Row, off, statement
-from taupi.program.program import Port, Program
-from taupi.regressors.classical import regressor
+from taupi.papers.kubozono.laws import VISCOUS, adaptation_rows, law_rows
+from taupi.papers.kubozono.stacks import Stacks, stacks_program, times
+from taupi.papers.study import EXACT, StudyRow, equation, off, statement
+from taupi.regressors.classical import slotine_li_regressor
 
 STATES = 20
+SIGN = "with the sign of (5) mended"
 
 
 def generic_arm() -> Robot:
@@ -38,236 +33,266 @@ def generic_arm() -> Robot:
     return Robot.from_dh(rows, links=links, gravity=(0, 0, -9.81))
 
 
-def slip_rows() -> list[Row]:
-    """Return a row for each equation that was checked, in the document's order."""
+def slip_rows() -> list[StudyRow]:
+    """Return a row for each of (1) to (55), without (52), which is not printed, and for each property of the appendix."""
     robot = generic_arm()
-    state = np.random.default_rng(0).uniform(-1.5, 1.5, (3, STATES, robot.n))
-    wanted = np.random.default_rng(1).uniform(-1.0, 1.0, (3, STATES, robot.n))
+    state, wanted = _states(robot)
+    here = Stacks.of(robot, *state[:2])
     return [
-        *_dynamics(robot, *state),
-        *_parameters(robot, *state),
+        *_recursion_rows(robot, here, *state),
+        *_closed_rows(robot, here, *state),
+        *_parameter_rows(robot, here, *state, *wanted[:2]),
         *law_rows(robot, (*state[:2], *wanted)),
+        *_body_rows(robot, here, *state),
         *_appendix(),
     ]
 
 
-# The document's matrices -------------------------------------------------------------------------------------------
+def adaptations() -> list[StudyRow]:
+    """Return what becomes of Walker's law with three adaptations."""
+    robot = generic_arm()
+    state, wanted = _states(robot)
+    return adaptation_rows(robot, (*state[:2], *wanted))
 
 
-@dataclass(frozen=True)
-class _Stacks:
-    """J, V_s, J_t, dJ_t/dt, I_i and v_i at one state, as NumPy arrays."""
-
-    J: np.ndarray
-    V_s: np.ndarray
-    J_t: np.ndarray
-    J_t_rate: np.ndarray
-    inertias: np.ndarray
-    velocities: np.ndarray
-
-    @property
-    def axes(self) -> np.ndarray:
-        """s_i, one per joint: the last block row of J."""
-        return self.J[-6:].T
-
-    def blocks(self, make: Any) -> np.ndarray:
-        """Return diag(make(I_i, v_i))."""
-        parts = [make(i, v) for i, v in zip(self.inertias, self.velocities, strict=True)]
-        return np.array(cs.diagcat(*(cs.DM(m) for m in parts)))
+def _states(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """Return q, qd, qdd and a wanted motion (3, states, n)."""
+    state = np.random.default_rng(0).uniform(-1.5, 1.5, (3, STATES, robot.n))
+    return state, np.random.default_rng(1).uniform(-1.0, 1.0, (3, STATES, robot.n))
 
 
-def _stacks(robot: Robot) -> Program:
-    n = robot.n
+def _recursion_rows(robot: Robot, here: Stacks, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[StudyRow]:
+    """(1) to (7)."""
+    tau, x = inverse_dynamics(robot)(q, qd, qdd), np.random.default_rng(4).uniform(-1, 1, q.shape)
+    H, C, G = mass_matrix(robot)(q), coriolis_matrix(robot)(q, qd), gravity_torque(robot)(q)
+    rough = robot.with_friction(viscous=[VISCOUS] * robot.n)
+    friction = inverse_dynamics(rough, terms=("viscous",))(q, qd, qdd) - VISCOUS * qd
+    skewed = mass_matrix_derivative(robot)(q, qd) - 2 * C
+    v = here.velocities
 
-    def body(chain: Chain, q: Any, qd: Any) -> tuple[Any, ...]:
-        here = spatial.stacked(chain, q, qd)
-        moved = cs.vertcat(*here.inertias), cs.vertcat(*here.velocities)
-        return here.J, here.J_rate, here.J_t, here.J_t_rate, *moved
+    def torque(rates: np.ndarray, weight: float) -> np.ndarray:
+        """tau of (3)-(6); `rates` stand beside v_i x s_i in (4), `weight` before I_i g in (5)."""
+        a = np.cumsum(times(spatial_cross(v), here.steps(rates)) + here.steps(qdd), axis=1)
+        return here.torque(spatial_force(here.inertias, v, a) + weight * times(here.inertias, here.g))
 
-    shapes = {
-        "J": (6 * n, n),
-        "V_s": (6 * n, n),
-        "J_t": (n, 6 * n),
-        "J_t_rate": (n, 6 * n),
-        "I": (6 * n, 6),
-        "v": (6 * n,),
-    }
-    return trace_robot("stacks", robot, body, ["q", "qd"], [Port(name, shape) for name, shape in shapes.items()])
-
-
-def _cross(b: np.ndarray) -> np.ndarray:
-    return np.array(cs.evalf(spatial.cross(cs.SX(cs.DM(b)))))
-
-
-def _primed(a: np.ndarray) -> np.ndarray:
-    return np.concatenate([a[3:], a[:3]])
-
-
-def _at(program: Program, n: int, q: np.ndarray, qd: np.ndarray) -> _Stacks:
-    J, V_s, J_t, J_t_rate, inertias, v = program(q, qd)
-    return _Stacks(J, V_s, J_t, J_t_rate, inertias.reshape(n, 6, 6), v.reshape(n, 6))
-
-
-# Section 2: the arm ---------------------------------------------------------------------------------------------------
-
-
-def _recursive_torque(
-    here: _Stacks, q: Any, qd: Any, qdd: Any, g: np.ndarray, turning: Any, weight: float
-) -> np.ndarray:
-    """Return tau of (3)-(6); `turning` stands beside v_i x s_i in (4), `weight` before I_i g in (5)."""
-    v, a, forces = np.zeros(6), np.zeros(6), []
-    for s, inertia, rate, speed, push in zip(here.axes, here.inertias, turning, qd, qdd, strict=True):
-        v = v + s * speed
-        a = a + _cross(v) @ s * rate + s * push
-        forces.append(inertia @ a + _cross(v) @ inertia @ v + weight * inertia @ g)
-    carried = np.cumsum(forces[::-1], axis=0)[::-1]
-    return np.array([_primed(s) @ f for s, f in zip(here.axes, carried, strict=True)])
-
-
-def _dynamics(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[Row]:
-    program = _stacks(robot)
-    places = [_at(program, robot.n, *x) for x in zip(q, qd, strict=True)]
-    g = np.array([0, 0, 0, *(float(x) for x in robot.gravity)])
-    derivative = np.einsum("kijl,kl->kij", program.jacobian("q")(q, qd)[0], qd)
-    rate = equation("(9): V_s = dJ/dt", "V_s", "", off(np.array([h.V_s for h in places]), derivative))
-    return [*_recursion_rows(robot, places, g, q, qd, qdd), rate, *_closed_rows(robot, places, g, q, qd)]
-
-
-def _recursion_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, qd: Any, qdd: Any) -> list[Row]:
-    """(4), (5), (7), (10)."""
-    tau = inverse_dynamics(robot)(q, qd, qdd)
-
-    def gap(turning: Any, weight: float) -> float:
-        samples = zip(places, q, qd, qdd, turning, strict=True)
-        return off(np.array([_recursive_torque(h, x, xd, xdd, g, t, weight) for h, x, xd, xdd, t in samples]), tau)
-
-    a, b = places[0].velocities[-2:]
-    sum_of_both = np.abs(_cross(a) @ b + _cross(b) @ a).max()
-    sizes = f"C_1 is {6 * robot.n} x {6 * robot.n}, qd has {robot.n} entries; J_t is {' x '.join(map(str, places[0].J_t.shape))}"
-    right = gap(qd, -1.0)
+    a = np.cumsum(times(spatial_cross(v), here.steps(qd)) + here.steps(qdd), axis=1)
+    symmetric = times(here.inertias, a - here.g) + times(here.halves(v), v) / 2
+    right = off(torque(qd, -1.0), tau)
+    power = float(np.abs(np.sum(x * times(skewed, x), axis=-1)).max() / np.abs(skewed).max())
     return [
+        equation("(1): the arm", "H qdd + C qd + G = tau - eta", "", off(times(H, qdd) + times(C, qd) + G, friction)),
+        equation("(2): Hd - 2C", "x' (Hd - 2C) x = 0", "", power),
+        equation("(3): velocity", "v_i = v_i-1 + s_i qd_i", "", off(np.cumsum(here.steps(qd), axis=1), v)),
         equation(
             "(4): acceleration",
             "v_i x s_i q_i",
             "v_i x s_i qd_i",
-            gap(q, -1.0),
+            off(torque(q, -1.0), tau),
             right,
             "a dot is missing; the index i + 1 has nothing to start from either",
         ),
-        equation("(5): force", "+ I_i g, g downwards", "- I_i g", gap(qd, 1.0), right, "plus needs a g that points up"),
-        statement(
-            "why two terms do not cancel",
-            "the cross is not a vector product",
-            f"a x b + b x a = {sum_of_both:.0e}",
-            sum_of_both > EXACT,
-            "(7)",
-            "it is antisymmetric, and the terms add for that reason",
-            rule=f"the sum is above {EXACT:.0e}",
+        equation(
+            "(5): force",
+            "+ I_i g, g downwards",
+            "- I_i g",
+            off(torque(qd, 1.0), tau),
+            right,
+            "plus needs a g that points up",
+        ),
+        equation("(6): torque", "tau_i = s_i' f_i + eta_i", "", right),
+        equation(
+            f"(7): force in three halves, {SIGN}",
+            "v x I v as (C_1 - C_2 - C_3) v / 2",
+            "",
+            off(here.torque(symmetric), tau),
+        ),
+    ]
+
+
+def _closed_rows(robot: Robot, here: Stacks, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[StudyRow]:
+    """(8) to (16)."""
+    C = coriolis_matrix(robot)(q, qd)
+    skewed = mass_matrix_derivative(robot)(q, qd) - 2 * C
+    momenta = spatial_cross(times(here.inertias, here.velocities))
+    c2 = here.J_t @ here.diagonal(momenta) @ here.J
+    inertia = here.diagonal(here.inertias)
+    mixed = here.J_t_rate @ inertia @ here.J - here.J_t @ inertia @ here.V_s
+    rate = np.einsum("kijl,kl->kij", stacks_program(robot).jacobian("q")(q, qd)[0], qd)
+    n, paired, summed = robot.n, np.roll(here.axes, 3, axis=-1), np.zeros((STATES, robot.n, robot.n))
+    for i in range(n):
+        for j in range(n):
+            b = momenta[:, max(i, j) :].sum(axis=1)
+            summed[:, i, j] = np.sum(paired[:, i] * times(b, here.axes[:, j]), axis=-1)
+    a = np.cumsum(times(spatial_cross(here.velocities), here.steps(qd)) + here.steps(qdd), axis=1)
+    sizes = f"C_1 is {6 * n} x {6 * n}, qd has {n} entries; J_t is {' x '.join(map(str, here.J_t.shape[1:]))}"
+    return [
+        equation("(8): v = J qd", "J", "", off(here.links(times(here.J, qd)), here.velocities)),
+        equation(
+            "(9): dv/dt = J qdd + V_s qd, V_s = dJ/dt",
+            "V_s",
+            "",
+            max(off(here.V_s, rate), off(here.links(times(here.J, qdd) + times(here.V_s, qd)), a)),
         ),
         statement(
             "sizes",
             "C_1 to C_3 times qd; J_t is 6n x 6n",
             sizes,
-            places[0].J_t.shape == (6 * robot.n, 6 * robot.n),
+            here.J_t.shape[1:] == (6 * n, 6 * n),
             "(10)",
             "J is missing between the two, as (12) has it",
             rule="the same shape",
         ),
-    ]
-
-
-def _closed_rows(robot: Robot, places: list[_Stacks], g: np.ndarray, q: Any, qd: Any) -> list[Row]:
-    """(11) to (15)."""
-    C, G = coriolis_matrix(robot)(q, qd), gravity_torque(robot)(q)
-    skewed = mass_matrix_derivative(robot)(q, qd) - 2 * C
-    inertia = [h.blocks(lambda i, v: i) for h in places]
-    mass = np.array([h.J_t @ i @ h.J for h, i in zip(places, inertia, strict=True)])
-    c2 = np.array([h.J_t @ h.blocks(lambda i, v: _cross(i @ v)) @ h.J for h in places])
-    mixed = np.array([h.J_t_rate @ i @ h.J - h.J_t @ i @ h.V_s for h, i in zip(places, inertia, strict=True)])
-    weight = np.array([h.J_t @ np.concatenate([i @ g for i in h.inertias]) for h in places])
-    return [
-        equation("(11): H", "J_t I J", "", off(mass, mass_matrix(robot)(q))),
+        equation("(11): H", "J_t I J", "", off(here.mass, mass_matrix(robot)(q))),
         equation(
             "(12): C, and it is the Christoffel matrix",
             "J_t [I V_s + (C_1 - C_2 - C_3) J / 2]",
             "",
-            off(np.array([_coriolis(h) for h in places]), C),
+            off(here.coriolis(), C),
         ),
-        equation("(13): G", "J_t I g", "-J_t I g", off(weight, G), off(-weight, G), "plus needs a g that points up"),
+        equation(f"(13): G, {SIGN}", "J_t G_1", "", off(here.gravity, gravity_torque(robot)(q))),
         equation(
-            "(14), (15): dH/dt - 2C",
+            "(14): dH/dt - 2C",
             "J_t C_2 J",
             "with dJ_t/dt I J - J_t I dJ/dt",
             off(c2, skewed),
             off(c2 + mixed, skewed),
             "two terms are missing; they are skew together, so that the conclusion stands",
         ),
+        equation(
+            "(15): entries of (14), as printed", "sum of s_i' (I_k v_k) x s_j from k = max(i, j)", "", off(summed, c2)
+        ),
+        equation(
+            "(16): each term is skew", "s_i' b x s_j = -s_j' b x s_i", "", off(summed, -np.swapaxes(summed, 1, 2))
+        ),
     ]
 
 
-def _coriolis(here: _Stacks) -> np.ndarray:
-    """Return (12)."""
-    inertia = here.blocks(lambda i, v: i)
-    half = here.blocks(lambda i, v: _cross(v) @ i - _cross(i @ v) - i @ _cross(v)) / 2
-    return here.J_t @ (inertia @ here.V_s + half @ here.J)
+def _parameter_rows(
+    robot: Robot, here: Stacks, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray, r: np.ndarray, rd: np.ndarray
+) -> list[StudyRow]:
+    """(17) to (24): the parameters in which the torque is linear."""
 
-
-def _parameters(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[Row]:
-    """(18), (23): the parameters in which the torque is linear."""
-
-    def torque(com: tuple[float, float, float]) -> np.ndarray:
+    def moved(com: tuple[float, float, float]) -> np.ndarray:
         body = body_from_com(2.5, com, np.diag([0.008, 0.030, 0.028]))
         pi = robot.parameters.values.copy()
         pi[20:30] = [float(x) for x in body]
         tau: np.ndarray = inverse_dynamics(robot.with_parameters(pi))(q, qd, qdd)
         return tau
 
-    near, middle, far = (torque((x, -0.03, 0.05)) for x in (-0.2, 0.0, 0.2))
-    Y = regressor(robot)(q, qd, qdd)
-    product = off(Y @ robot.parameters.values, inverse_dynamics(robot)(q, qd, qdd))
-    size = f"Y is {Y.shape[1]} x {Y.shape[2]}; its last parameter is a_{robot.n},10"
+    near, middle, far = (moved((x, -0.03, 0.05)) for x in (-0.2, 0.0, 0.2))
+    a = here.parameters.reshape(robot.n, 10)
+    composed = np.einsum("kijrc,ij->kirc", here.placed, a)
+    v, turn = here.velocities, spatial_cross(here.velocities)
+    w = np.cumsum(here.steps(r), axis=1)
+    wd = np.cumsum(times(turn, here.steps(r)) + here.steps(rd), axis=1)
+    wanted = times(here.mass, rd) + times(here.coriolis(), r) + here.gravity
+    Y = slotine_li_regressor(robot)(q, qd, r, rd)
+    forces = times(here.inertias, wd - here.g) + times(here.halves(v), w) / 2
+    R, vj, wj, wdj = here.placed, v[:, :, None], w[:, :, None], (wd - here.g)[:, :, None]
+    halves = turn[:, :, None] @ R - spatial_cross(times(R, vj)) - R @ turn[:, :, None]
+    y = times(R, wdj) + times(halves, wj) / 2  # y_ij (states, n, 10, 6)
+    Y_1 = np.zeros((STATES, robot.n, 6, robot.n, 10))
+    for i in range(robot.n):
+        Y_1[:, i, :, i] = np.swapaxes(y[:, i], 1, 2)
+    product = here.J_t @ Y_1.reshape(STATES, 6 * robot.n, 10 * robot.n)
     return [
+        equation("(17): linear in a", "H rd + C r + G = Y a", "", off(times(Y, here.parameters), wanted)),
         equation(
             "(18): linear in what",
             "centre of mass",
             "first moment, inertia at the frame",
             off((near + far) / 2, middle),
-            product,
+            off(composed, here.inertias),
             "the torque is quadratic in the centre of mass",
         ),
+        equation("(19): w", "w_i = w_i-1 + s_i r_i", "", off(w, here.links(times(here.J, r)))),
+        equation(
+            "(20): dw/dt",
+            "wd_i = wd_i-1 + v_i x s_i r_i + s_i rd_i",
+            "",
+            off(wd, here.links(times(here.J, rd) + times(here.V_s, r))),
+        ),
+        equation(f"(21): force with w, {SIGN}", "gives H rd + C r + G", "", off(here.torque(forces), wanted)),
+        equation(
+            f"(22): force with R_j, {SIGN}",
+            "sum of y_ij a_ij",
+            "",
+            off(np.einsum("kijr,ij->kir", y, a), forces),
+        ),
         statement(
-            "sizes",
-            "Y_1 is 10 x 6n; the last entry a_n1",
-            size,
+            "sizes of Y = J_t Y_1",
+            "Y_1 is 10 x 6n",
+            f"6n x 10n, block-diagonal: off by {off(product, Y):.1e}",
             6 * robot.n == 10,  # the columns of J_t, the rows of Y_1 as printed
             "(23)",
             "6n x 10n, block-diagonal, is what J_t can be multiplied with",
             rule="J_t has as many columns as Y_1 has rows",
         ),
+        statement(
+            "last entry of a",
+            "a_n1",
+            f"a_n,10, the last of {len(here.parameters)} = 10 n",
+            len(here.parameters) == 9 * robot.n + 1,  # what a_n1 would be
+            "(24)",
+            "each link has ten parameters",
+            rule="a_n1 is the last of a",
+        ),
     ]
 
 
-def _appendix() -> list[Row]:
-    a = np.random.default_rng(2).uniform(-1, 1, 6)
-    E = np.diag([2.0, 2.0, 2.0, 0.5, 0.5, 0.5])
-    swap = np.roll(np.eye(6), 3, axis=0)
-    R = np.linalg.qr(np.random.default_rng(3).normal(size=(3, 3)))[0]
-    R *= np.linalg.det(R)
-    p = np.array(cs.evalf(skew(cs.DM([0.3, -0.2, 0.5]))))
-    rigid = np.block([[R, np.zeros((3, 3))], [p @ R, R]])
-
-    def gap(x: np.ndarray) -> float:
-        primed = swap @ x.T @ swap
-        assert np.abs(primed @ x - np.eye(6)).max() < EXACT
-        return off(x @ _cross(a) @ primed, _cross(x @ a))
-
+def _body_rows(robot: Robot, here: Stacks, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[StudyRow]:
+    """(54), (55): the links as free bodies; the rate of their momentum by derivatives of the program."""
+    shape = here.inertias.shape
+    turned = np.einsum("kijl,kl->kij", stacks_program(robot).jacobian("q")(q, qd)[4], qd).reshape(shape)
+    a = here.links(times(here.J, qdd) + times(here.V_s, qd))
+    rate = times(turned, here.velocities) + times(here.inertias, a)
+    tau = here.torque(rate - times(here.inertias, here.g))
     return [
+        equation("(54): force on a body", "d/dt (I v) = f", "", off(tau, inverse_dynamics(robot)(q, qd, qdd))),
         equation(
-            "appendix: (E a) x = E (a x) E'",
-            "for every E with E'E = 1",
-            "for rigid displacements",
-            gap(E),
-            gap(rigid),
-            "diag(2, 2, 2, 1/2, 1/2, 1/2) is such an E, and is not a displacement",
-        )
+            "(55): force on a body",
+            "f = I vd + v x I v",
+            "",
+            off(spatial_force(here.inertias, here.velocities, a), rate),
+        ),
     ]
+
+
+def _appendix() -> list[StudyRow]:
+    """Return the thirteen properties of the cross operator and of the spatial transpose."""
+    rng = np.random.default_rng(2)
+    a, b = rng.uniform(-1, 1, (2, 6))
+    X, Z = rng.uniform(-1, 1, (2, 6, 6))
+    E = np.diag([2.0, 2.0, 2.0, 0.5, 0.5, 0.5])
+    R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    rigid = spatial_displacement(R * np.linalg.det(R), [0.3, -0.2, 0.5])
+    prime, x = spatial_transpose, spatial_cross
+
+    def gap(e: np.ndarray) -> float:
+        assert np.abs(prime(e) @ e - np.eye(6)).max() < EXACT
+        return off(e @ x(a) @ prime(e), x(e @ a))
+
+    facts = [
+        ("l a x = (l a) x", off(0.7 * x(a), x(0.7 * a))),
+        ("a x + b x = (a + b) x", off(x(a) + x(b), x(a + b))),
+        ("a x b = -b x a", off(x(a) @ b, -x(b) @ a)),
+        ("(a x b) x = a x b x - b x a x", off(x(a) @ x(b) - x(b) @ x(a), x(x(a) @ b))),
+        ("(a x)' = -a x", off(prime(x(a)), -x(a))),
+        ("(a')' = a", off(prime(prime(a)), a)),
+        ("(X')' = X", off(prime(prime(X)), X)),
+        ("(X a)' = a' X'", off(prime(X @ a), prime(a) @ prime(X))),
+        ("(X Y)' = Y' X'", off(prime(X @ Z), prime(Z) @ prime(X))),
+        ("a' X b = b' X' a", off(np.array([prime(a) @ X @ b]), np.array([prime(b) @ prime(X) @ a]))),
+        ("d/dt a' = (da/dt)'", off(prime(a + 0.5 * b) - prime(a), 0.5 * prime(b))),
+        ("d/dt X' = (dX/dt)'", off(prime(X + 0.5 * Z) - prime(X), 0.5 * prime(Z))),
+    ]
+    rows = [equation(f"appendix: {said}", said, "", error) for said, error in facts]
+    orthogonal = equation(
+        "appendix: (E a) x = E (a x) E'",
+        "for every E with E'E = 1",
+        "for rigid displacements",
+        gap(E),
+        gap(rigid),
+        "diag(2, 2, 2, 1/2, 1/2, 1/2) is such an E, and is not a displacement",
+    )
+    return [*rows[:3], orthogonal, *rows[3:]]

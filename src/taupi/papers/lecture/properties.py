@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from taupi.dynamics.closed_form import newton_euler_matrices
-from taupi.dynamics.coriolis import coriolis_matrix
+from taupi.dynamics.basis_tensors import skew_basis
+from taupi.dynamics.closed_form import moving_base_dynamics, newton_euler_matrices
+from taupi.dynamics.coriolis import coriolis_matrix, velocity_gradient
 from taupi.dynamics.energy import potential_energy
 from taupi.dynamics.forward import forward_dynamics
 from taupi.dynamics.inverse import bias_torque, gravity_torque, inverse_dynamics
+from taupi.dynamics.kinematics import jacobian
 from taupi.dynamics.mass_matrix import christoffel_symbols, mass_matrix, mass_matrix_derivative
 from taupi.model.load import load
 from taupi.model.robot import Robot
-from taupi.papers.study import Row, compared, holding, off, statement
+from taupi.papers.study import StudyRow, compared, holding, off, statement
 from taupi.simulation.plants.rigid_plant import RigidPlant
 from taupi.simulation.simulate import simulate
 
 PROPERTIES, METHODS = "properties", "dynamic terms"
 
 
-def property_rows() -> list[Row]:
+def property_rows() -> list[StudyRow]:
     """Return what the lecture says about every arm."""
     robot = load("puma560")
     q, qd, qdd = np.random.default_rng(4).uniform(-1, 1, (3, 50, robot.n))
-    return [*_coriolis(robot, q, qd), *_methods(robot, q, qd, qdd), *_gravity()]
+    return [
+        *_coriolis(robot, q, qd),
+        *_methods(robot, q, qd, qdd),
+        *_closed_forms(robot, q[0], qd[0], qdd[0]),
+        *_gravity(),
+    ]
 
 
-def _coriolis(robot: Robot, q: np.ndarray, qd: np.ndarray) -> list[Row]:
+def _coriolis(robot: Robot, q: np.ndarray, qd: np.ndarray) -> list[StudyRow]:
     M, rate = mass_matrix(robot)(q), mass_matrix_derivative(robot)(q, qd)
     forms = ("christoffel", "mdot_minus_half_u", "ut_minus_half_u")
     C = {form: coriolis_matrix(robot, form=form)(q, qd) for form in forms}
@@ -70,7 +75,7 @@ def _coriolis(robot: Robot, q: np.ndarray, qd: np.ndarray) -> list[Row]:
     ]
 
 
-def _methods(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[Row]:
+def _methods(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[StudyRow]:
     """Method 1, stacked matrices; method 2, inverse dynamics with most of its inputs zero; forward dynamics."""
     torque = inverse_dynamics(robot)
     weightless = inverse_dynamics(robot.with_gravity((0, 0, 0)))
@@ -91,13 +96,91 @@ def _methods(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> li
     return holding(METHODS, facts)
 
 
-def _closed(robot: Robot, q: Any) -> np.ndarray:
+def _small_ad(V: np.ndarray) -> np.ndarray:
+    """Return [ad_V] (6, 6) of a twist (w, v)."""
+    w, v = skew_basis() @ V[:3], skew_basis() @ V[3:]
+    return np.block([[w, np.zeros((3, 3))], [v, w]])
+
+
+def _diagonal(blocks: list[np.ndarray]) -> np.ndarray:
+    """Return a block-diagonal matrix of blocks (6, 6)."""
+    n = len(blocks)
+    matrix = np.zeros((6 * n, 6 * n))
+    for k, block in enumerate(blocks):
+        matrix[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = block
+    return matrix
+
+
+def _closed_forms(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[StudyRow]:
+    """Stacked matrices, Kronecker products, tip force and moving base, at one state; and three sizes."""
+    n, rng = robot.n, np.random.default_rng(5)
+    A, G, W, L = newton_euler_matrices(robot)(q)
+    V = L @ A @ qd
+    ad_joints = _diagonal([_small_ad(A[6 * i : 6 * i + 6, i] * qd[i]) for i in range(n)])
+    ad_links = _diagonal([_small_ad(V[6 * i : 6 * i + 6]) for i in range(n)])
+    half = A.T @ L.T @ G @ L @ ad_joints @ W @ L @ A
+    c = bias_torque(robot.with_gravity((0, 0, 0)))(q, qd)
+    inner = -A.T @ L.T @ (G @ L @ ad_joints @ W + ad_links.T @ G) @ L @ A
+    M, rate = mass_matrix(robot)(q), mass_matrix_derivative(robot)(q, qd)
+    slopes = mass_matrix(robot).jacobian("q")(q)
+    stack, unit = np.concatenate(np.moveaxis(slopes, -1, 0)), np.eye(n)
+    tip, still = rng.uniform(-1, 1, 6), np.zeros(6)
+    moved = moving_base_dynamics(robot, tip_wrench=True)
+    resting = moved(q, qd, qdd, still, still, 0 * tip)
+    pushed = moved(q, qd, qdd, still, still, tip) - resting
+    flat = jacobian(load("planar3r"), task="position")([0.1, 0.4, -0.3])
+    rank = int(np.linalg.matrix_rank(flat))
+    facts = [
+        ("M, link by link", "sum of J_i' G_i J_i", off(mass_matrix(robot, algorithm="links")(q), M)),
+        ("Mdot, by stacked matrices", "-A' L' G L [ad_A] W L A, and its transpose", off(-half - half.T, rate)),
+        ("c, by stacked matrices", "-A' L' (G L [ad_A] W + [ad_V]' G) L A qd", off(inner @ qd, c)),
+        ("Mdot, by Kronecker's product", "(qd' x 1) dM/dq", off(np.kron(qd, unit) @ stack, rate)),
+        (
+            "U, by Kronecker's product",
+            "(1 x qd') dM/dq",
+            off(np.kron(unit, qd) @ stack, velocity_gradient(robot)(q, qd)),
+        ),
+        ("tau with a force of the tip", "+ J' F_tip", off(pushed, jacobian(robot, kind="body")(q).T @ tip)),
+        (
+            "tau of a base at rest",
+            "recursion with V_0 = 0",
+            off(resting, inverse_dynamics(robot)(q, qd, qdd)),
+        ),
+    ]
+    sizes = "the same shape"
+    return [
+        *holding(METHODS, facts),
+        statement(
+            "size of I_n", "n", f"{n} x {n}", unit.shape == (n,), PROPERTIES, "it bounds M, which is n x n", rule=sizes
+        ),
+        statement(
+            "c",
+            "c qd, with c of n entries",
+            f"C qd, C of {n} x {n}",
+            c.shape == (n, n),
+            PROPERTIES,
+            "the vector and its factor have one letter: the factor is C",
+            rule=sizes,
+        ),
+        statement(
+            "M_C = (J M^-1 J')^-1",
+            "for any arm",
+            f"J of planar3r has {len(flat)} rows and rank {rank}",
+            rank == len(flat),
+            "closed form",
+            "J needs full row rank: at singularities, and with fewer joints than coordinates, there is no inverse",
+            rule="full row rank",
+        ),
+    ]
+
+
+def _closed(robot: Robot, q: object) -> np.ndarray:
     A, G, _, L = newton_euler_matrices(robot)(q)
     M: np.ndarray = A.T @ L.T @ G @ L @ A
     return M
 
 
-def _gravity() -> list[Row]:
+def _gravity() -> list[StudyRow]:
     arm = load("lecture2r")
     run = simulate(RigidPlant(arm), duration=1.0, rate=2000.0, initial=[0.3, 0.5])
     power = np.einsum("ki,ki->k", gravity_torque(arm)(run.q), run.qd)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -17,13 +18,14 @@ from taupi.model.load import load
 from taupi.model.robot import Robot
 from taupi.papers.formulas import differing, readable
 from taupi.papers.lecture.properties import property_rows
-from taupi.papers.lecture.simulation import simulation
 from taupi.papers.study import (
     SAME_FORMULA,
+    Picture,
+    PublishedStudy,
     Reproduction,
-    Row,
     Step,
-    Study,
+    StudyRow,
+    StudyTable,
     figure,
     holding,
     in_part,
@@ -33,6 +35,61 @@ from taupi.papers.study import (
 )
 from taupi.program.program import Program
 from taupi.regressors.classical import regressor
+from taupi.simulation.plants.rigid_plant import RigidPlant
+from taupi.simulation.run import Run
+from taupi.simulation.simulate import simulate
+
+ARM = {"L1": 0.8, "L2": 0.6, "m1": 1.5, "m2": 1.1, "g": 9.81}
+N, N_RES, DT = 6, 4, 0.02
+TAU = [[7.9108, 4.1721], [3.8001, -2.8876], [4.3667, 1.5135], [-0.1085, -7.6791], [-6.7736, 2.4153], [-6.7949, 6.1686]]
+FORCE = [  # x and y at the tip, on the environment
+    *([-1.6601, 1.3118], [0.3143, 0.4742], [0.3475, -1.903], [0.4821, -0.7212], [1.4031, -0.3508], [-1.9448, 0.1987])
+]
+START = ([0.3099, 0.5524], [0.8761, 0.7747])
+# theta and its rate after the last interval; a first-order scheme has its own error, as it should.
+ENDS = {
+    "Euler, n_res = 4": ("0.35806739415395283", "0.6643652965197939", "-0.07214195994785358", "1.6965067910205804"),
+    "adaptive": ("0.3556238030463823", "0.6670804612726675", "-0.07299917796782597", "1.7020606121910002"),
+}
+TOLERANCE = {"Euler, n_res = 4": (1e-11, "rounding"), "adaptive": (1e-9, "error of two adaptive integrators")}
+NAMES = ("theta_1", "theta_2", "dtheta_1", "dtheta_2")
+
+
+def lecture_run(integrator: str, substeps: int = 1) -> Run:
+    """Return the run by an integrator; torque and force are held over each interval."""
+    wrench = np.zeros((N, 6))
+    wrench[:, 3:5] = FORCE
+    plant = RigidPlant(load("lecture2r").bind(**ARM), wrench=wrench)
+
+    def held(t: float, q: object, qd: object) -> list[float]:
+        return TAU[round(t / DT)]
+
+    settings: dict[str, Any] = {"substeps": substeps} if integrator == "euler" else {"tolerance": 1e-11}
+    return simulate(plant, held, None, DT * (N - 1), 1 / DT, integrator, initial=START, **settings)
+
+
+def simulation() -> tuple[list[StudyRow], StudyTable, Picture]:
+    """Return the end of both runs beside the reference run's, the runs themselves, and a picture."""
+    resolutions = {f"Euler, n_res = {k}": k for k in (N_RES, 16, 64)}
+    runs = {name: lecture_run("euler", k) for name, k in resolutions.items()} | {"adaptive": lecture_run("dop853")}
+    rows = []
+    for name, printed in ENDS.items():
+        allowed, reason = TOLERANCE[name]
+        end = np.concatenate([runs[name].q[-1], runs[name].qd[-1]])
+        for what, text, value in zip(NAMES, printed, end, strict=True):
+            unit = "rad" if what.startswith("theta") else "rad/s"
+            rows.append(figure(f"{name}: {what} after 0.1 s", text, float(value), unit, "", allowed, reason=reason))
+    samples = [
+        (name, float(t), *map(float, q), *map(float, qd))
+        for name, run in runs.items()
+        for t, q, qd in zip(run.time, run.q, run.qd, strict=True)
+    ]
+    table = StudyTable("The runs", ("scheme", "time, s", *NAMES), tuple(samples))
+    exact = runs["adaptive"]
+    lines = {name: 1000 * (runs[name].qd - exact.qd)[:, 1] for name in resolutions}
+    picture = Picture("dtheta_2, error of the Euler scheme", "mrad/s", exact.time, lines)
+    return own_runs(rows), table, picture
+
 
 K = "m2*L1*L2"
 # The correct terms of the example, entry by entry; all but one as printed.
@@ -79,13 +136,13 @@ def coriolis(form: str, printed: bool = False) -> list[str]:
     return [f"{K}*sin(q2)*({e})" for e in (CORIOLIS_PRINTED if printed else CORIOLIS)[form]]
 
 
-def _formula(what: str, program: Program, entries: list[str], printed: list[str] | None = None) -> Row:
+def _formula(what: str, program: Program, entries: list[str], printed: list[str] | None = None) -> StudyRow:
     wrong = differing(program, entries)
     ours = "equal" if not wrong else f"entries {', '.join(str(k + 1) for k in wrong)} of {len(entries)} differ"
     return statement(what, readable(printed or entries), ours, not wrong, EXAMPLE, rule=SAME_FORMULA)
 
 
-def term_rows(arm: Robot) -> list[Row]:
+def term_rows(arm: Robot) -> list[StudyRow]:
     """Return the terms of the example, symbol by symbol."""
     weightless = bias_torque(arm.with_gravity((0, 0, 0)))
     factor = coriolis_matrix(arm, form="mdot_minus_half_u")
@@ -109,7 +166,7 @@ def term_rows(arm: Robot) -> list[Row]:
     return rows
 
 
-def linear_rows(arm: Robot) -> list[Row]:
+def linear_rows(arm: Robot) -> list[StudyRow]:
     """Return the regressor of the masses and the friction: formulas exactly, signs at random rates."""
     columns = ("link1.m", "link2.m", "joint1.coulomb", "joint1.viscous", "joint2.coulomb", "joint2.viscous")
     rough = arm.with_friction(viscous=[0.3, 0.1], coulomb=[0.5, 0.1])
@@ -133,7 +190,7 @@ def linear_rows(arm: Robot) -> list[Row]:
     ]
 
 
-def motion_rows(arm: Robot) -> list[Row]:
+def motion_rows(arm: Robot) -> list[StudyRow]:
     """Return the accelerations at (0, pi/2), and the mass that a hand at the tip feels."""
     q, qd = [0.0, math.pi / 2], np.array([0.7, -1.3])
     known = dict(arm.symbols)
@@ -156,7 +213,7 @@ def motion_rows(arm: Robot) -> list[Row]:
     ]
 
 
-def bound_rows(arm: Robot) -> list[Row]:
+def bound_rows(arm: Robot) -> list[StudyRow]:
     """Return the bounds for joints within +-pi/2: our guaranteed enclosures beside the printed closed forms."""
     known = {n: float(v or 0) for n, v in dict(arm.symbols).items()}
     L1, L2, m1, m2, g = (known[n] for n in ("L1", "L2", "m1", "m2", "g"))
@@ -224,7 +281,7 @@ def run(step: Step) -> Reproduction:
     return Reproduction(STUDY, tuple(rows), {"simulation": table}, (picture,), NOTES)
 
 
-STUDY = Study(
+STUDY = PublishedStudy(
     name="lecture",
     document="Lecture on robot dynamics, part 2: dynamic equations, their properties, linearity in the parameters",
     reruns="the arm of two links: formulas, bounds, regressor with friction; properties; a simulation",

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from taupi.excitation.excitation import Excitation
 from taupi.excitation.excite import excite
 from taupi.model.robot import Robot
-from taupi.papers.study import Picture, Table
+from taupi.papers.study import Picture, StudyTable
 from taupi.papers.zollo2014 import pipelines as pipe
 from taupi.papers.zollo2014 import planar as planar_study
 from taupi.papers.zollo2014 import puma as puma_study
@@ -29,7 +28,7 @@ SEEDS = (0, 1, 2)
 STARTS = 2
 PIPELINES = {
     "exact": pipe.EXACT,
-    "literal": pipe.LITERAL,
+    "backward": pipe.BACKWARD,
     "central": pipe.CENTRAL,
     "spline, Stribeck columns": pipe.SPLINE_STRIBECK,
 }
@@ -51,7 +50,7 @@ def used_limits(motions: Sequence[Reference], runs: Sequence[Run], duration: flo
     }
 
 
-def designed(robot: Robot, limits: Mapping[str, Any], duration: float, seed: int = 0) -> Excitation:
+def designed(robot: Robot, limits: Mapping[str, object], duration: float, seed: int = 0) -> Excitation:
     """Return the motion that is optimal within limits, all of which it may use; its content is below a third of the resonance."""
     return excite(robot, duration, limits=limits, margin=0.0, effort=1.0, capsules="none", starts=STARTS, seed=seed)
 
@@ -80,15 +79,15 @@ class OptimisedPuma(Puma):
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class OptimisedOutcome:
     """The studies on random motions beside those on optimised ones.
 
-    `errors` are the normalised mean errors of both, by method, those of the random motions first. `kept` are the shares of
+    `errors` are the normalised mean errors of both, by method, the random motions first. `kept` are the shares of
     samples of the two-joint arm that count, `moved` how far noise of 80 dB moves its estimates.
     """
 
-    planar: planar_study.Outcome
-    puma: Mapping[int, puma_study.Outcome]
+    planar: planar_study.PlanarOutcome
+    puma: Mapping[int, puma_study.PumaOutcome]
     designs: Mapping[int, Excitation]
     puma_designs: Mapping[int, Excitation]
     planar_errors: Mapping[str, tuple[float, float]]
@@ -98,8 +97,8 @@ class Outcome:
 
 
 def experiment(
-    step: Callable[[str], None], planar: planar_study.Outcome, puma: Mapping[int, puma_study.Outcome]
-) -> Outcome:
+    step: Callable[[str], None], planar: planar_study.PlanarOutcome, puma: Mapping[int, puma_study.PumaOutcome]
+) -> OptimisedOutcome:
     """Return what changes with optimised motions: a step for the two-joint arm, and one for each direction of gravity."""
     step("two joints: optimised motions")
     own, runs, designs = _planar_runs(planar)
@@ -116,12 +115,12 @@ def experiment(
         step(f"PUMA, {count} base parameters: optimised motion")
         puma_designs[count], puma_errors[count] = _puma_errors(outcome)
     shares = (_kept(planar.planar, planar.runs), _kept(own, runs))
-    return Outcome(
+    return OptimisedOutcome(
         planar, puma, designs, puma_designs, errors, puma_errors, shares, (planar.moved("central", 80), moved)
     )
 
 
-def _planar_runs(planar: planar_study.Outcome) -> tuple[Planar, list[Run], dict[int, Excitation]]:
+def _planar_runs(planar: planar_study.PlanarOutcome) -> tuple[Planar, list[Run], dict[int, Excitation]]:
     random = planar.planar
     motions = [random.motion(seed) for seed in random.seeds]
     limits = used_limits(motions, planar.runs, planar_study.DURATION)
@@ -132,7 +131,7 @@ def _planar_runs(planar: planar_study.Outcome) -> tuple[Planar, list[Run], dict[
 
 
 def _puma_errors(
-    outcome: puma_study.Outcome,
+    outcome: puma_study.PumaOutcome,
 ) -> tuple[Excitation, dict[str, tuple[np.ndarray, np.ndarray]]]:
     random = outcome.puma
     limits = used_limits([random.motion()], [outcome.run], puma_study.DURATION)
@@ -149,7 +148,7 @@ def _kept(planar: Planar, runs: Sequence[Run]) -> float:
 # What is shown --------------------------------------------------------------------------------------------------------
 
 
-def optimised_tables(outcome: Outcome) -> dict[str, Table]:
+def optimised_tables(outcome: OptimisedOutcome) -> dict[str, StudyTable]:
     """Return errors with random and with optimised motions, and how many times smaller they are."""
     planar = [(name, a, b, a / b) for name, (a, b) in outcome.planar_errors.items()]
     puma = []
@@ -159,12 +158,12 @@ def optimised_tables(outcome: Outcome) -> dict[str, Table]:
             medians = float(np.median(a)), float(np.median(b))
             puma.append((count, name, *means, means[0] / means[1], *medians, geometric(a, b), float(np.mean(b < a))))
     return {
-        "planar_optimised": Table(
+        "planar_optimised": StudyTable(
             f"Two joints: normalised mean error with {len(outcome.planar.runs)} random and {len(SEEDS)} optimised motions",
             ("pipeline", "random", "optimised", "times smaller"),
             tuple(planar),
         ),
-        "puma_optimised": Table(
+        "puma_optimised": StudyTable(
             "PUMA 560: errors with a random and with an optimised motion",
             (
                 "base parameters",
@@ -188,7 +187,7 @@ def geometric(random: np.ndarray, optimised: np.ndarray) -> float:
     return float(np.exp(np.mean(np.log(np.maximum(random, least) / np.maximum(optimised, least)))))
 
 
-def optimised_pictures(outcome: Outcome) -> tuple[Picture, ...]:
+def optimised_pictures(outcome: OptimisedOutcome) -> tuple[Picture, ...]:
     """Return an optimised motion of each arm beside a random one, of its first joint."""
     planar, puma = outcome.planar.planar, outcome.puma[next(iter(outcome.puma))].puma
     pictures = []
@@ -202,17 +201,17 @@ def optimised_pictures(outcome: Outcome) -> tuple[Picture, ...]:
     return tuple(pictures)
 
 
-def optimised_notes(outcome: Outcome) -> tuple[str, ...]:
+def optimised_notes(outcome: OptimisedOutcome) -> tuple[str, ...]:
     """Return what changes, in words."""
     errors, moved, kept = outcome.planar_errors, outcome.moved, outcome.kept
     promised = np.mean([d.std_factor for d in outcome.designs.values()])
-    literal, central = errors["literal"], errors["central, WLS"]
+    backward, central = errors["backward"], errors["central, WLS"]
     first = (
         "Optimised motions: `taupi.excite` designs motions of the same duration within the positions, speeds, accelerations and "
         f"torques that the random ones use, and promises standard deviations {promised:.2g} times smaller than of its own "
         f"random motions. Of the two-joint arm {kept[1]:.0%} of the samples count instead of {kept[0]:.0%}, and noise of "
         f"80 dB moves the estimates {moved[0] / moved[1]:.3g} times less far. The normalised mean error stays at "
-        f"{central[1]:.3f} ({central[0]:.3f} with random motions; literal {literal[1]:.3f}, {literal[0]:.3f}), "
+        f"{central[1]:.3f} ({central[0]:.3f} with random motions; backward differences {backward[1]:.3f}, {backward[0]:.3f}), "
         "since friction called by other values than it has makes up most of it, and no motion mends a definition."
     )
     parts = []

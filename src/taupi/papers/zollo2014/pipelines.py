@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from taupi.dynamics.terms import Term
 from taupi.dynamics.terms.stribeck_curve import StribeckCurve
@@ -18,7 +19,7 @@ from taupi.identification.estimators import Estimator
 from taupi.identification.estimators.ols import OrdinaryLeastSquares
 from taupi.identification.estimators.wls import WeightedLeastSquares
 from taupi.identification.identify import build_problem
-from taupi.identification.results.error_measures import relative_errors
+from taupi.identification.results.uncertainty import relative_errors
 from taupi.identification.rows.preparation import Preparation
 from taupi.model.robot import Robot
 from taupi.papers.study import Picture
@@ -39,10 +40,15 @@ B = TypeVar("B")
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What is done to a log: settings of `taupi.prepare`, whether the torque stays as it was, and the estimators to use."""
+    """What is done to a log: settings of `taupi.prepare`, whether the torque stays as it was, and the estimators to use.
+
+    With `gradient`, velocities and accelerations are two-point central differences of what was filtered, taken twice: as NumPy's
+    and MATLAB's `gradient` make them.
+    """
 
     settings: Mapping[str, Any] = field(hash=False)
     raw_torque: bool = False
+    gradient: bool = False
     stribeck: bool = False
     estimators: tuple[str, ...] = ("ols",)
 
@@ -52,12 +58,18 @@ class Pipeline:
         if self.raw_torque:
             edge = (len(log) - len(ready)) // 2
             ready = ready.with_(tau=log.need("tau")[0][edge : len(log) - edge])
+        if self.gradient:
+            for name in ("q", "theta"):
+                rate = np.gradient(ready.need(name)[0], ready.time, axis=0)
+                ready = ready.with_(**{f"{name}d": rate, f"{name}dd": np.gradient(rate, ready.time, axis=0)})
         return ready.slice(log.time[0] + ENDS, log.time[-1] - ENDS)
 
 
 EXACT = Pipeline({"filtering": "none", "derivatives": "recorded"})
 EXACT_STRIBECK = Pipeline(EXACT.settings, stribeck=True)
-LITERAL = Pipeline({**_LOW_PASS, "derivatives": "backward"})
+# The document's "first-order numerical differentiation", by central differences; by backward ones it is a variant.
+LITERAL = Pipeline(_LOW_PASS, gradient=True)
+BACKWARD = Pipeline({**_LOW_PASS, "derivatives": "backward"})
 CAUSAL = Pipeline({**_LOW_PASS, "filtering": "causal", "derivatives": "backward"})
 LATE = Pipeline(CAUSAL.settings, raw_torque=True)
 UNFILTERED = Pipeline({"filtering": "none", "derivatives": "backward"})
@@ -111,7 +123,7 @@ class Bench:
         return FRICTION if not stribeck or self.curve is None else self.curve.columns
 
     def estimates(self, log: Log, pipeline: Pipeline) -> dict[str, np.ndarray]:
-        """Return the base parameters (b,) that a pipeline finds, by estimator; those of further columns are left out."""
+        """Return the base parameters (b,) that a pipeline finds, by estimator; parameters of further columns are left out."""
         return self.solved(pipeline.prepared(log), pipeline)
 
     def solved(self, ready: Log, pipeline: Pipeline) -> dict[str, np.ndarray]:
@@ -133,11 +145,11 @@ class Bench:
         fast: np.ndarray = (np.abs(log.need("thetad")[0]) >= self.threshold).all(axis=1)
         return fast
 
-    def errors(self, values: Any, truth: Any = None) -> np.ndarray:
+    def errors(self, values: ArrayLike, truth: ArrayLike | None = None) -> np.ndarray:
         """Return |estimate - real| / |real| of each parameter (..., b), or |estimate| if the real value is 0."""
         return relative_errors(values, self.truth if truth is None else truth)
 
-    def nme(self, values: Any, truth: Any = None) -> tuple[float, float]:
+    def nme(self, values: ArrayLike, truth: ArrayLike | None = None) -> tuple[float, float]:
         """Return the normalised mean error, over all and without static friction."""
         moving = [not name.endswith(".coulomb") for name in self.names]
         errors = self.errors(values, truth)

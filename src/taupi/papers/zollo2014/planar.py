@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from taupi.dynamics.inverse import gravity_torque
 from taupi.dynamics.terms.stribeck_curve import StribeckCurve
 from taupi.model.load import load
 from taupi.papers.zollo2014 import pipelines as pipe
-from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, exact_log, shaken, side_by_side
+from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, exact_log, side_by_side
 from taupi.signals.log import Log
 from taupi.simulation.plants.elastic_plant import ElasticPlant
 from taupi.simulation.record import record
@@ -34,7 +33,7 @@ BETWEEN = (20, 70, 80, 90, 100, 200)  # with one level more, to see the steps of
 # Pipelines by name, over the runs of the plant with Stribeck friction under continuous control.
 STRIBECK_PLANT = {
     "exact": pipe.EXACT,
-    "literal": pipe.LITERAL,
+    "backward": pipe.BACKWARD,
     "causal": pipe.CAUSAL,
     "late": pipe.LATE,
     "unfiltered": pipe.UNFILTERED,
@@ -43,29 +42,13 @@ STRIBECK_PLANT = {
     "spline, Stribeck columns": pipe.SPLINE_STRIBECK,
     "exact, Stribeck columns": pipe.EXACT_STRIBECK,
 }
-COULOMB_PLANT = {"exact": pipe.EXACT, "spline": pipe.SPLINE, "literal": pipe.LITERAL}
+COULOMB_PLANT = {"exact": pipe.EXACT, "spline": pipe.SPLINE, "backward": pipe.BACKWARD}
 NOISY = {"central": pipe.CENTRAL, "all signals": pipe.RECORDED}
 NOISY_SMALL = {"small": pipe.CENTRAL}
 NOISY_STRIBECK = {
     "spline, Stribeck columns": pipe.SPLINE_STRIBECK,
     "spline of 40 Hz, Stribeck columns": pipe.WIDE_SPLINE_STRIBECK,
 }
-
-
-class Reaching(NamedTuple):
-    """A motion and gains of ours with which the literal pipeline comes near the printed error: triangle waves of a seed."""
-
-    title: str
-    gains: tuple[tuple[float, float], tuple[float, float]]
-    peak: float
-    seed: int
-
-
-# Found among 96 motions, by their error: these are the best of many, and not typical.
-REACHING = (
-    Reaching("K_P = (8000, 4000), K_D = (300, 120), peak 3.6 rad, seed 3", ((8000.0, 4000.0), (300.0, 120.0)), 3.6, 3),
-    Reaching("K_P = (3000, 1800), K_D = (150, 60), peak 3.6 rad, seed 8", GAINS, 3.6, 8),
-)
 
 
 @dataclass(frozen=True)
@@ -92,21 +75,11 @@ class Planar:
 
         def one(seed: int) -> Run:
             motion = self.motion(seed, smaller)
-            return _held(plant, law, motion) if held else _continuous(plant, law, motion)
+            if not held:
+                return continuous(plant, law, motion)
+            return simulate(plant, law, motion, DURATION, rate=RATE, substeps=STEPS)
 
         return side_by_side(one, self.seeds)
-
-    def reached(self) -> dict[str, np.ndarray]:
-        """Return the estimates (b,) of the literal pipeline on motions that come near the printed error, by title."""
-        robot = self.bench.robot
-        plant = ElasticPlant(robot, terms=(self.curve,), smoothing=0.0)
-
-        def one(near: Reaching) -> np.ndarray:
-            motion = BSpline.triangles(CENTRE, near.peak, DURATION, near.seed)
-            run = _continuous(plant, ElasticPDGravity(robot, *near.gains), motion)
-            return self.bench.estimates(self.measured(run), pipe.LITERAL)["ols"]
-
-        return dict(zip((near.title for near in REACHING), side_by_side(one, REACHING), strict=True))
 
     def measured(self, run: Run, snr_db: float | None = None, seed: int = 0, torque: str = "sampled") -> Log:
         """Return what encoders of 1250000 counts per turn log of a run, with noise on the positions if `snr_db` is given."""
@@ -128,16 +101,13 @@ class Planar:
     ) -> dict[str, dict[int, np.ndarray]]:
         """Return the estimates (seeds, b) at levels of noise (dB), by pipeline: one draw of noise per motion.
 
-        Noise is on the positions. A pipeline that takes recorded derivatives has it on positions, velocities and accelerations;
-        so has "literal": it adds noise to signals that are already filtered and differentiated, as the document says.
+        Noise is on the positions. A pipeline that takes recorded derivatives has it on positions, velocities and accelerations.
         """
 
         def one(job: tuple[int, Run, int]) -> dict[str, np.ndarray]:
             seed, run, level = job
             every = record(run, snr_db=level, qd_snr_db=level, qdd_snr_db=level, seed=seed)
-            estimates = self._estimates(pipelines, self.measured(run, level, seed), every)
-            ready = shaken(pipe.LITERAL.prepared(self.measured(run)), level, seed)
-            return estimates | {"literal": self.bench.solved(ready, pipe.LITERAL)["ols"]}
+            return self._estimates(pipelines, self.measured(run, level, seed), every)
 
         jobs = [(seed, run, level) for level in levels for seed, run in zip(self.seeds, runs, strict=True)]
         each = side_by_side(one, jobs)
@@ -174,19 +144,17 @@ class Planar:
                 seen[self.bench.names.index(f"{joint}.{kind}")] = value
         return seen
 
-    def sagging(self) -> np.ndarray:
-        """Return the deflection (n,) in degrees that gravity alone makes with both links level: g(q) / K."""
-        robot = self.bench.robot
-        stiffness = [float(j.transmission.stiffness) for j in robot.joints if j.transmission.stiffness is not None]
-        return np.degrees(np.abs(gravity_torque(robot)(np.zeros(robot.n))) / stiffness)
+
+def sagging(bench: Bench) -> np.ndarray:
+    """Return the deflection (n,) in degrees that gravity alone makes with both links level: g(q) / K."""
+    robot = bench.robot
+    stiffness = [float(j.transmission.stiffness) for j in robot.joints if j.transmission.stiffness is not None]
+    return np.degrees(np.abs(gravity_torque(robot)(np.zeros(robot.n))) / stiffness)
 
 
-def _continuous(plant: ElasticPlant, law: ElasticPDGravity, motion: Reference) -> Run:
+def continuous(plant: ElasticPlant, law: ElasticPDGravity, motion: Reference) -> Run:
+    """Return a closed loop: RK4 at 0.1 ms, logged at 1 kHz, under continuous control."""
     return simulate(plant, law, motion, DURATION, rate=RATE * STEPS, every=STEPS, control="continuous")
-
-
-def _held(plant: ElasticPlant, law: ElasticPDGravity, motion: Reference) -> Run:
-    return simulate(plant, law, motion, DURATION, rate=RATE, substeps=STEPS)
 
 
 def friction_floor(curve: StribeckCurve, parameters: int = 14, slowest: float = SPEED, fastest: float = 10.0) -> float:
@@ -218,7 +186,7 @@ def friction_floor(curve: StribeckCurve, parameters: int = 14, slowest: float = 
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class PlanarOutcome:
     """What the experiment gave: runs of large and small motions, estimates (seeds, b) by pipeline, and by level of noise."""
 
     planar: Planar
@@ -226,7 +194,6 @@ class Outcome:
     small: list[Run]
     estimates: dict[str, np.ndarray]
     noise: dict[str, dict[int, np.ndarray]]
-    reached: dict[str, np.ndarray]
 
     def nme(self, name: str) -> tuple[float, float]:
         """Return the normalised mean error of a pipeline, mean over the motions, and without static friction."""
@@ -246,8 +213,8 @@ class Outcome:
         return np.array([self.planar.line(run) for run in self.runs])
 
 
-def experiment(step: Callable[[str], None], planar: Planar | None = None) -> Outcome:
-    """Return what all pipelines find on all motions: nine steps."""
+def experiment(step: Callable[[str], None], planar: Planar | None = None) -> PlanarOutcome:
+    """Return what all pipelines find on all motions: eight steps."""
     planar = planar or Planar()
     step("two joints: motions")
     runs = planar.runs()
@@ -265,11 +232,7 @@ def experiment(step: Callable[[str], None], planar: Planar | None = None) -> Out
     step("two joints: noise")
     noise = planar.noisy(runs, NOISY, BETWEEN)
     step("two joints: noise, small motions")
-    smaller = planar.noisy(small, NOISY_SMALL, BETWEEN)
-    smaller["small, literal"] = smaller.pop("literal")
-    noise |= smaller
+    noise |= planar.noisy(small, NOISY_SMALL, BETWEEN)
     step("two joints: noise, Stribeck columns")
     columns = planar.noisy(runs, NOISY_STRIBECK, (70, 80, 100))
-    noise |= {name: values for name, values in columns.items() if name != "literal"}
-    step("two joints: motions that come near the printed error")
-    return Outcome(planar, runs, small, estimates, noise, planar.reached())
+    return PlanarOutcome(planar, runs, small, estimates, noise | columns)

@@ -6,106 +6,111 @@ from dataclasses import replace
 
 import numpy as np
 
-from taupi.identification.results.error_measures import relative_errors
-from taupi.papers.study import Picture, Row, Table, between, figure, in_part, own_runs, shown
+from taupi.identification.results.uncertainty import relative_errors
+from taupi.papers.study import Picture, StudyRow, StudyTable, between, figure, in_part, own_runs, shown
 from taupi.papers.zollo2014 import published
 from taupi.papers.zollo2014.pipelines import zoomed
-from taupi.papers.zollo2014.planar import LEVELS, SMALLER, Outcome, friction_floor
+from taupi.papers.zollo2014.planar import LEVELS, SMALLER, PlanarOutcome, friction_floor, sagging
 from taupi.papers.zollo2014.published import resembling
-from taupi.reporting.chart import Axis
+from taupi.papers.zollo2014.singles import LITERAL, READINGS, Singles, among
+from taupi.reporting.chart import ChartAxis
 from taupi.simulation.run import Run
 
-LITERAL, RECOMMENDED = "literal", "central, WLS"
+BACKWARD, RECOMMENDED = "backward", "central, WLS"
 NEAR = 1e-4  # relative to the parameter
+UNEXPLAINED = (
+    "none of 146 settings that the text leaves open has it with the other levels; the notes say which were tried"
+)
+QUIET = 100  # dB, from which noise moves the median by less than a hundredth
 TABLE_1, TABLE_2, FIGURES = "Zollo Table 1", "Zollo Table 2", "Zollo, section 6"
-LINE = "f_2, f_1 are called real, but above 0.5 rad/s the curve is seen as a line with another f_s, f_v, by the speeds"
-LATE = "backward differences come half a period late, and accelerations a whole one; with central ones it is as near"
-UNKNOWN = "motion and gains are not printed"
+LINE = "f_2, f_1 are called real, but samples that count see the curve as a line with another f_s, f_v, by their speeds"
 
 
-def planar_rows(outcome: Outcome) -> list[Row]:
-    """Return all rows of the two-joint study, under headings: those of the paper, then those of our own reference runs."""
+def planar_rows(outcome: PlanarOutcome, singles: Singles) -> list[StudyRow]:
+    """Return all rows of the two-joint study, under headings: the paper's first, then our own reference runs'."""
     own = [
         *in_part("Two joints: pipelines", pipeline_rows(outcome)),
-        *in_part("Two joints: motions that were searched for", reached_rows(outcome)),
         *in_part("Two joints: noise on positions", noise_rows(outcome)),
     ]
     return [
-        *in_part("Two joints: Table 1, mean of the motions", estimate_rows(outcome)),
+        *in_part("Two joints: Table 1, among single motions", estimate_rows(singles)),
+        *in_part("Two joints: figures of the text, among single motions", single_rows(singles)),
         *in_part("Two joints: figures of the text", figure_rows(outcome)),
-        *in_part("Two joints: Table 2, noise on positions, velocities and accelerations", table_2_rows(outcome)),
+        *in_part("Two joints: Table 2, among single motions", table_2_rows(singles)),
         *own_runs(own),
     ]
 
 
-def estimate_rows(outcome: Outcome) -> list[Row]:
-    """Return Table 1 beside ours. The literal estimate agrees if it is as near to the real value as the printed one."""
-    bench, rows = outcome.planar.bench, []
-    means = {name: outcome.estimates[name].mean(axis=0) for name in (LITERAL, RECOMMENDED)}
+def estimate_rows(singles: Singles, reading: str = LITERAL) -> list[StudyRow]:
+    """Return Table 1 beside single motions by a reading: how many are as near to the real value as the printed estimate is."""
+    values = singles.estimates(reading)
+    rows = []
     for name, symbol, real, printed, unit in published.TABLE_1:
-        k = bench.names.index(name)
-        truth, digit = bench.truth[k], 0.5 * 10.0 ** -len(real.partition(".")[2])
-        allowed = max(abs(float(printed) - truth), digit)
-        literal, ours = (float(values[k]) for values in means.values())
-        because = LINE if name.endswith((".coulomb", ".viscous")) else LATE if abs(ours - truth) <= allowed else ""
-        rule = f"within {allowed:.2g} of the real value, as the printed one is, or by its rounding"
-        agrees = abs(literal - truth) <= allowed
-        reason = "" if agrees else because
-        rows.append(Row(f"{symbol}, real {real}", printed, literal, agrees, rule, unit, TABLE_1, reason, allowed, ours))
+        k = singles.bench.names.index(name)
+        truth = float(singles.bench.truth[k])
+        because = LINE if name.endswith((".coulomb", ".viscous")) else ""
+        rows.append(among(f"{symbol}, real {real}", printed, values[:, k], truth, unit, TABLE_1, because=because))
     return rows
 
 
-def reachable(outcome: Outcome) -> str:
-    """Return why the printed error is not ours: some motions and gains reach it, but most do not."""
-    bench = outcome.planar.bench
-    least = min(bench.nme(values)[0] for values in outcome.reached.values())
-    return f"{UNKNOWN}; the literal pipeline reaches {least:.3f} on a motion that was searched for, and more on most"
-
-
-def figure_rows(outcome: Outcome) -> list[Row]:
-    """Return the figures of section 6 beside ours, and those that follow from Table 1 itself."""
-    bench = outcome.planar.bench
-    (literal, moving), (ours, ours_moving) = outcome.nme(LITERAL), outcome.nme(RECOMMENDED)
-    real, estimated = (np.array([float(line[k]) for line in published.TABLE_1]) for k in (2, 3))
-    own = relative_errors(estimated, real)
-    still = np.array(["fs" in line.symbol for line in published.TABLE_1])
-    samples, slow = len(outcome.runs[0]), float(np.mean([(~bench.kept(run.to_log())).sum() for run in outcome.runs]))
-    ends, another = "with or without the last", "another mean was taken, or a table of another run is printed"
-    slower = f"{UNKNOWN}; backward differences are late, and friction is seen as another line"
+def single_rows(singles: Singles) -> list[StudyRow]:
+    """Return the figures of section 6 that depend on motion and gains, beside the figures of single motions."""
+    values = singles.estimates()
+    errors = singles.signed(values)
+    nearest = (
+        f"motion and gains are not printed; the smallest of ours is {errors.min():.3g}, and friction makes most of it"
+    )
     rows = [
-        figure("normalised mean error", published.NME, literal, "", FIGURES, None, reachable(outcome), ours),
-        figure("NME without static friction", published.NME_MOVING, moving, "", FIGURES, None, slower, ours_moving),
+        among("normalised mean error", published.NME, errors, None, "", FIGURES, because=nearest),
+        among("NME without static friction", published.NME_MOVING, singles.signed(values, True), None, "", FIGURES),
+        among("samples left out", published.DISCARDED, singles.left_out, None, "", FIGURES),
+    ]
+    for joint, (printed, degrees) in enumerate(zip(published.DEFLECTIONS, singles.deflections.T, strict=True), start=1):
+        geared = float(np.mean(0.1 * degrees <= float(printed) + 0.005))
+        tried = (
+            f"the least of {len(degrees)} motions has {degrees.min():.2g}, and gravity alone makes "
+            f"{sagging(singles.bench)[joint - 1]:.2f} with level links; k_m = 0.1 times ours is as small in {geared:.0%}"
+        )
+        rows.append(
+            among(f"largest deflection, joint {joint}", printed, degrees, None, "degrees", FIGURES, tried=tried)
+        )
+    return rows
+
+
+def figure_rows(outcome: PlanarOutcome) -> list[StudyRow]:
+    """Return the figures of section 6 that follow from the arm, from the protocol or from Table 1 itself."""
+    bench = outcome.planar.bench
+    real, estimated = (np.array([float(line[k]) for line in published.TABLE_1]) for k in (2, 3))
+    own = relative_errors(estimated, real, signed=True)
+    half = np.array([0.5 * 10.0 ** -len(line.estimated.partition(".")[2]) for line in published.TABLE_1])
+    digits = half / np.where(real == 0, 1.0, np.abs(real))  # how far rounding may move each error
+    still = np.array(["fs" in line.symbol for line in published.TABLE_1])
+    ends, rounded = "with or without the last", "estimates are printed rounded; without signs the mean is {:.4g}"
+    return [
         figure(
-            "NME of Table 1's estimates",
+            "NME of Table 1's estimates, signed mean",
             published.NME,
-            float(own.mean()),
+            abs(float(own.mean())),
             "",
             TABLE_1,
-            1e-3,
-            reason="estimates are printed rounded",
+            5e-4 + float(digits.mean()),
+            reason=rounded.format(np.abs(own).mean()),
         ),
         figure(
             "the same, without static friction",
             published.NME_MOVING,
-            float(own[~still].mean()),
+            abs(float(own[~still].mean())),
             "",
             TABLE_1,
-            because=another,
+            5e-6 + float(digits[~still].mean()),
+            reason=rounded.format(np.abs(own[~still]).mean()),
         ),
         figure("identifiable parameters", "14", len(bench.names), "", FIGURES),
-        figure("samples", published.SAMPLES, samples, "", FIGURES, 1.0, reason=ends),
-        figure("samples left out", published.DISCARDED, slow, "", FIGURES, because="control points are not printed"),
+        figure("samples", published.SAMPLES, len(outcome.runs[0]), "", FIGURES, 1.0, reason=ends),
     ]
-    sag, largest = outcome.planar.sagging(), np.mean([_deflection(run).max(axis=0) for run in outcome.runs], axis=0)
-    for joint, (printed, degrees, alone) in enumerate(zip(published.DEFLECTIONS, largest, sag, strict=True), start=1):
-        reason = (
-            f"gravity alone makes {alone:.2f} degrees with level links, so it cannot come from the motion that is drawn"
-        )
-        rows.append(figure(f"largest deflection, joint {joint}", printed, degrees, "degrees", FIGURES, because=reason))
-    return rows
 
 
-def pipeline_rows(outcome: Outcome) -> list[Row]:
+def pipeline_rows(outcome: PlanarOutcome) -> list[StudyRow]:
     """Return each pipeline of the reference runs beside ours; the limits are how far other motions may differ."""
     rows = []
     for name, (title, *wanted) in published.PLANAR_PIPELINES.items():
@@ -121,35 +126,25 @@ def pipeline_rows(outcome: Outcome) -> list[Row]:
         rows.append(between(f"{name}: error of K, m*, cx*, at most", "1e-4", worst, 0.0, NEAR, "a limit"))
     floor = published.FLOOR._replace(text="0.129")
     rows.append(resembling("recommended (central, WLS): NME", floor, outcome.nme(RECOMMENDED)[0]))
-    rows.append(figure("least friction part of NME of an unbiased fit", "0.117", friction_floor(outcome.planar.curve)))
+    for slowest, text in published.FRICTION_FLOOR.items():
+        what = f"least friction part of NME of an unbiased fit, if speeds are from {slowest:g} rad/s"
+        rows.append(figure(what, text, friction_floor(outcome.planar.curve, slowest=slowest)))
     return rows
 
 
-def reached_rows(outcome: Outcome) -> list[Row]:
-    """Return the literal pipeline on motions and gains that were searched for: 0.103 is within reach."""
-    bench = outcome.planar.bench
-    return [
-        figure(f"literal, {title}: NME", text, bench.nme(values)[0])
-        for text, (title, values) in zip(published.REACHED, outcome.reached.items(), strict=True)
-    ]
-
-
-def table_2_rows(outcome: Outcome) -> list[Row]:
-    """Return Table 2 beside ours: errors at levels of noise, which is added after differentiation."""
+def table_2_rows(singles: Singles) -> list[StudyRow]:
+    """Return Table 2 beside single motions: noise is added to positions, velocities and accelerations, as the text says."""
     rows = []
     for level, text in published.TABLE_2.items():
-        ours, small = outcome.noisy("literal", level), outcome.noisy("small, literal", level)
-        other = f"on a motion {SMALLER} times smaller ours is {small:.3g}"
-        why = f"{UNKNOWN}, nor is where noise enters; {other}"
-        best = outcome.noisy("all signals, WLS", level)
-        row = figure(f"NME at SN = {level}", text, ours, "", TABLE_2, None, why, best)
-        if level == 20 and not row.agrees:  # neither the size nor the place of the noise explains it
-            row = replace(row, because="", tried=f"{other}, so that size does not explain it; {why.partition(';')[0]}")
-        rows.append(row)
+        errors = singles.noisy(level)
+        # Where noise is too small to matter, the reason is that of the error without noise.
+        quiet = {"because": f"single motions have {errors.min():.3g} to {errors.max():.3g}, as they have without noise"}
+        reason = quiet if level >= QUIET else {"tried": UNEXPLAINED}
+        rows.append(among(f"NME at SN = {level}", text, errors, None, "", TABLE_2, **reason))
     return rows
 
 
-def noise_rows(outcome: Outcome) -> list[Row]:
+def noise_rows(outcome: PlanarOutcome) -> list[StudyRow]:
     """Return the noise levels of the reference runs, and how errors grow with noise and fall with deflection."""
     rows = []
     for title, name, texts in (
@@ -171,7 +166,7 @@ def noise_rows(outcome: Outcome) -> list[Row]:
     return [*rows, *growth_rows(outcome)]
 
 
-def growth_rows(outcome: Outcome) -> list[Row]:
+def growth_rows(outcome: PlanarOutcome) -> list[StudyRow]:
     """Return rows that show that the effect of noise scales with its power, and, between 70 and 100 dB, with deflection."""
     rows = []
     for title, name, steps in (
@@ -189,11 +184,11 @@ def growth_rows(outcome: Outcome) -> list[Row]:
     return rows
 
 
-def planar_tables(outcome: Outcome) -> dict[str, Table]:
-    """Return errors by parameter, pipelines with their spread over motions, and the sweep of noise."""
+def planar_tables(outcome: PlanarOutcome, singles: Singles) -> dict[str, StudyTable]:
+    """Return errors by parameter, pipelines with their spread over motions, the sweep of noise, and single motions by reading."""
     bench = outcome.planar.bench
     symbols = {line.name: line.symbol for line in published.TABLE_1}
-    errors = {name: bench.errors(outcome.estimates[name]).mean(axis=0) for name in ("exact", LITERAL, RECOMMENDED)}
+    errors = {name: bench.errors(outcome.estimates[name]).mean(axis=0) for name in ("exact", BACKWARD, RECOMMENDED)}
     printed = {n: relative_errors(float(est), float(real)) for n, _, real, est, _ in published.TABLE_1}
     parameters = [
         (symbols[n], float(bench.truth[k]), float(printed[n]), *(float(e[k]) for e in errors.values()))
@@ -204,34 +199,44 @@ def planar_tables(outcome: Outcome) -> dict[str, Table]:
         each = [bench.nme(v)[0] for v in values]
         title = published.PLANAR_PIPELINES[name][0] if name in published.PLANAR_PIPELINES else name
         pipelines.append((title, *outcome.nme(name), min(each), max(each)))
-    columns = ("literal", "all signals, WLS", "central", RECOMMENDED, "small", "small, WLS")
-    noise = [
-        (level, float(published.TABLE_2[level]), *(outcome.noisy(name, level) for name in columns)) for level in LEVELS
+    columns = ("all signals, WLS", "central", RECOMMENDED, "small", "small, WLS")
+    noise = []
+    for level in LEVELS:
+        several = np.percentile(singles.noisy(level), [2.5, 50, 97.5])
+        noise.append(
+            (level, float(published.TABLE_2[level]), *map(float, several), *(outcome.noisy(n, level) for n in columns))
+        )
+    readings = zip(*(estimate_rows(singles, name) for name in READINGS), strict=True)
+    shares = [
+        (line.symbol, *(f"{row.share:.1%}" for row in rows))
+        for line, rows in zip(published.TABLE_1, readings, strict=True)
     ]
     return {
-        "planar_parameters": Table(
+        "planar_parameters": StudyTable(
             "Two joints: relative errors",
             (
                 "parameter",
                 "real",
                 "published, |error| / |real|",
                 "ours, exact signals",
-                "ours, literal",
+                "ours, backward differences",
                 "ours, recommended",
             ),
             tuple(parameters),
         ),
-        "planar_pipelines": Table(
+        "planar_pipelines": StudyTable(
             f"Two joints: NME by pipeline, {len(outcome.runs)} motions",
             ("pipeline", "mean", "mean without f_s", "least", "largest"),
             tuple(pipelines),
         ),
-        "planar_noise": Table(
+        "planar_noise": StudyTable(
             f"Two joints: NME by noise; small: a motion {SMALLER} times smaller",
             (
                 "SN, dB",
                 "published",
-                "noise on q, qd, qdd: literal",
+                "single motions: 2.5 %",
+                "median",
+                "97.5 %",
                 "noise on q, qd, qdd: filter, WLS",
                 "noise on q: central",
                 "noise on q: central, WLS",
@@ -240,10 +245,15 @@ def planar_tables(outcome: Outcome) -> dict[str, Table]:
             ),
             tuple(noise),
         ),
+        "planar_readings": StudyTable(
+            f"Two joints: share of {len(singles.each)} single motions that come as near as Table 1, by reading",
+            ("parameter", *READINGS),
+            tuple(shares),
+        ),
     }
 
 
-def planar_pictures(outcome: Outcome) -> tuple[Picture, ...]:
+def planar_pictures(outcome: PlanarOutcome, singles: Singles) -> tuple[Picture, ...]:
     """Return a motion with its deflection and torque, friction over speed, and errors over noise."""
     run, bench, names = outcome.runs[0], outcome.planar.bench, outcome.planar.bench.robot.joint_names
     speeds = np.linspace(0.005, 4.0, 800)
@@ -258,7 +268,7 @@ def planar_pictures(outcome: Outcome) -> tuple[Picture, ...]:
     levels = np.array(LEVELS, dtype=float)
     sweep = {
         "published": [float(published.TABLE_2[level]) for level in LEVELS],
-        "ours, literal": [outcome.noisy("literal", level) for level in LEVELS],
+        "ours, literal: median of single motions": [float(np.median(singles.noisy(level))) for level in LEVELS],
         "ours, recommended": [outcome.noisy("all signals, WLS", level) for level in LEVELS],
     }
     label = f"two joints, motion {outcome.planar.seeds[0]}"
@@ -269,13 +279,14 @@ def planar_pictures(outcome: Outcome) -> tuple[Picture, ...]:
             f"{label}: deflection", "degrees", run.time, dict(zip(names, _deflection(run, signed=True).T, strict=True))
         ),
         *(zoomed(f"{label}, {name}", run, k) for k, name in enumerate(names)),
-        Picture("friction of motor 1", "N m", speeds, friction, Axis("rad/s", "rad/s")),
+        Picture("friction of motor 1", "N m", speeds, friction, ChartAxis("rad/s", "rad/s")),
         Picture(
             "two joints: normalised mean error",
-            "log10",
+            "",
             levels,
-            {k: np.log10(v) for k, v in sweep.items()},
-            Axis("SN in dB", "dB"),
+            {k: np.array(v) for k, v in sweep.items()},
+            ChartAxis("SN in dB", "dB"),
+            log=True,
         ),
     )
 
@@ -287,7 +298,7 @@ def _deflection(run: Run, signed: bool = False) -> np.ndarray:
     return degrees if signed else np.abs(degrees)
 
 
-def seen_friction(outcome: Outcome) -> str:
+def seen_friction(outcome: PlanarOutcome) -> str:
     """Return the apparent friction of the motions, in words: the line nearest to the curve."""
     seen = outcome.lines.mean(axis=0)
     names = outcome.planar.bench.names

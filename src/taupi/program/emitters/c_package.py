@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from taupi.program.emitters.c import files
-from taupi.program.emitters.dialect import safe
-from taupi.program.port import Port
+from taupi.program.emitters.dialect import page_text, safe
+from taupi.program.guard import StepStatus
+from taupi.program.ports import Port
 from taupi.program.program import Program
 
 # C and Python differ by the last bits of sine and cosine.
@@ -25,12 +27,13 @@ _HEADER = """/* {name}: {title}, {n} joints, {size} numbers of state.
  *     {name}_{kind} c;
  *     {name}_init(&c);                 {begins}
  *     every dt seconds:
- *         {name}_update(&c, {inputs}, dt, {outputs});
+ *         status = {name}_update(&c, {inputs}, dt, {outputs});
  *
  * {inputs}: {meaning}
  * {results}
  * {state_words}
-{names} */
+{names} *
+{policy} */
 #ifndef TAUPI_{name}_{guard}_H
 #define TAUPI_{name}_{guard}_H
 
@@ -44,8 +47,11 @@ typedef struct {{
     double state[{size}];
 }} {name}_{kind};
 
+/* What update returns. From {name}_refused_input on, the sample is refused: state held, results zero. */
+enum {{ {status} }};
+
 void {name}_init({name}_{kind} *c);
-void {name}_update({name}_{kind} *c, {declared}, double dt, {declared_outputs});
+int {name}_update({name}_{kind} *c, {declared}, double dt, {declared_outputs});
 
 #ifdef __cplusplus
 }}
@@ -69,19 +75,21 @@ void {name}_init({name}_{kind} *c)
     memcpy(c->state, {name}_start, sizeof c->state);
 }}
 
-void {name}_update({name}_{kind} *c, {declared}, double dt, {declared_outputs})
+int {name}_update({name}_{kind} *c, {declared}, double dt, {declared_outputs})
 {{
 {body}
 }}
 """
 
-_ONE_CALL = """    double next[{size}];
-    {name}({inputs}, c->state, &dt, {outputs}, next);
-    memcpy(c->state, next, sizeof next);"""
+_ONE_CALL = """    double next[{size}], status;
+    {name}({inputs}, c->state, &dt, {outputs}, next, &status);
+    memcpy(c->state, next, sizeof next);
+    return (int)status;"""
 
 _HARNESS = """/* Runs {name} on {steps} states and compares {compared} and state with Python's. Returns 0 if they agree. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "{name}_{kind}.h"
 
@@ -110,6 +118,17 @@ int main(void)
 {comparisons}
         for (int i = 0; i < {own}; ++i) worst = fmax(worst, apart(c.state[i], expected[k][{place} + i]));
     }}
+    /* An impossible sample and an impossible time are refused, and the state is held. */
+    double held[{size}], bad[{width}], *x = bad;
+    memcpy(held, c.state, sizeof held);
+    memcpy(bad, inputs[0], sizeof bad);
+    int refused = {name}_update(&c, {called}, 0.0, {outputs}) == {name}_refused_time;
+    bad[0] = NAN;
+    refused = refused && {name}_update(&c, {called}, {dt}, {outputs}) == {name}_refused_input;
+    if (!refused || memcmp(held, c.state, sizeof held) != 0) {{
+        printf("a sample that is no number was not refused\\n");
+        return 1;
+    }}
     printf("largest difference %.3g, allowed %.3g\\n", worst, {agree});
     return worst <= {agree} ? 0 : 1;
 }}
@@ -125,7 +144,7 @@ _README = """# {name}
 {name}_{kind} c;
 {name}_init(&c);
 /* every dt seconds */
-{name}_update(&c, {inputs}, dt, {outputs});
+int status = {name}_update(&c, {inputs}, dt, {outputs});
 ```
 
 | file | what |
@@ -140,8 +159,12 @@ Test it where it will run, with the flags that it will run with:
 cc -std=c99 -O2 test_{name}.c {name}_{kind}.c {sources} -o test_{name} -lm && ./test_{name}
 ```
 
-It allocates nothing and calls only functions of `<math.h>` and `memcpy`. `-ffast-math` may change results beyond the harness's
-tolerance. {costs}
+It allocates nothing and calls only functions of `<math.h>` and `memcpy`. `-ffast-math` must not be used: it drops the checks for
+numbers that are not finite, and may change results beyond the harness's tolerance. {costs}
+
+## What it accepts
+
+{policy_page}
 """
 
 
@@ -167,6 +190,7 @@ class Package:
         sizes: More constants of the header, by name.
         body: The text of `update` in C, if it does more than call its only program.
         helpers: Functions in C that it calls.
+        policy: Sentences about what it accepts, its limits and its gains.
     """
 
     name: str
@@ -186,6 +210,7 @@ class Package:
     sizes: dict[str, int]
     body: str | None = None
     helpers: str = ""
+    policy: Sequence[str] = ()
 
     def files(self, samples: np.ndarray, expected: np.ndarray, seconds: float) -> dict[str, str]:
         """Return the texts by file name; the harness runs `samples` (k, width) every `seconds`, wants the `expected` rows."""
@@ -247,6 +272,9 @@ class Package:
             "agree": repr(AGREE),
             "costs": self.costs,
             "helpers": self.helpers,
+            "status": ", ".join(f"{self.name}_{each.name.lower()} = {each.value}" for each in StepStatus),
+            "policy": "\n".join(f" * {line}" for text in self.policy for line in textwrap.wrap(safe(text), 120)),
+            "policy_page": "\n".join(f"- {page_text(text)}" for text in self.policy),
         }
 
 

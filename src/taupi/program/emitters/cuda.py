@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from taupi.program.batch_results import places
 from taupi.program.emitters.dialect import (
     C_FUNCTIONS,
     C_OPERATIONS,
@@ -14,7 +15,6 @@ from taupi.program.emitters.dialect import (
     statements,
     times,
 )
-from taupi.program.output_layouts import places
 from taupi.program.program import Program
 
 _RESERVED = C_RESERVED | {"N", "i", "blockIdx", "blockDim", "threadIdx", "gridDim", "warpSize"}
@@ -38,7 +38,7 @@ def kernel_source(
 
     Entry j of sample i of an input is read from `q[i * q_sample + j * q_entry]`; strides count numbers (`long long`), and a
     sample stride of 0 shares one sample. A structural nonzero is stored in `Y[place * N + i]` for the layouts "batch_last" and
-    "nonzeros" and in `Y[i * size + place]` for "samples", with its place as in `taupi.program.output_layouts.places`.
+    "nonzeros" and in `Y[i * size + place]` for "samples", with its place as in `taupi.program.batch_results.places`.
     Structural zeros are not stored.
     """
     name = checked_name(program, name, dtype, "CUDA", _RESERVED | C_FUNCTIONS)

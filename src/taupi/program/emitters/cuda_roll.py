@@ -10,8 +10,7 @@ from taupi.errors import TaupiError
 from taupi.program.emitters.cuda import INFINITY, NAN
 from taupi.program.emitters.dialect import C_OPERATIONS, Dialect, digits, statements
 from taupi.program.program import Port, Program
-from taupi.program.schedule import with_few_waiting
-from taupi.program.tape import Instruction
+from taupi.program.tape import Instruction, with_few_waiting
 from taupi.version import __version__
 
 # Threads of a block; 32 to 256 make little difference on an H200.
@@ -62,7 +61,8 @@ class Roll:
         for program in (self.step, *([self.inner] if self.inner else [])):
             if program.inputs[0].name != "z" or program.outputs[0].name != "z_next":
                 raise TaupiError(
-                    f"{program.name} cannot be rolled out: expected z as its first input, z_next as output."
+                    "{program} cannot be rolled out: expected z as its first input, z_next as output.",
+                    program=program.name,
                 )
 
     @property

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.program.program import Port, Program
 from taupi.program.tape import Instruction, Tape
 from taupi.version import __version__
@@ -181,8 +181,12 @@ def checked_name(program: Program, name: str | None, dtype: str, language: str, 
         raise unknown(Argument("dtype"), dtype, DTYPES)
     name = program.name if name is None else name
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name in reserved or _TEMPORARY.fullmatch(name):
-        rule = "a letter, then at most 62 letters, digits or underscores, and no word of the language"
-        raise TaupiError(Argument("name"), f" is {shown(name)}, expected an identifier of {language}: {rule}.")
+        raise TaupiError(
+            "{name} is {got!r}, expected an identifier of {language}: a letter, then at most 62 letters, "
+            "digits or underscores, and no word of the language.",
+            got=name,
+            language=language,
+        )
     return name
 
 
@@ -235,9 +239,18 @@ def page_text(text: object) -> str:
 
 
 def described(
-    program: Program, name: str, call: str, names: tuple[list[str], list[str]], extent: Callable[[Port], str], rule: str
+    program: Program,
+    name: str,
+    call: str,
+    names: tuple[list[str], list[str]],
+    extent: Callable[[Port], str],
+    rule: str,
+    first: int = 0,
 ) -> list[str]:
-    """Return the lines of the comment: the call, each argument with its extent and meaning, the names of the columns."""
+    """Return the lines of the comment: the call, each argument with its extent and meaning, the names of the columns.
+
+    `first` is the number that the language gives to the first column.
+    """
     inputs, outputs = names
     width = max(map(len, inputs + outputs), default=0)
 
@@ -254,16 +267,16 @@ def described(
         entries = ", ".join(map(safe, port.labels))
         count = f"{len(program.nonzeros(k))} of {port.size} entries are not structurally zero"
         result += lines(label, port, "; ".join(filter(None, (safe(port.per), entries, count))))
-    return result + _columns(program, outputs)
+    return result + _columns(program, outputs, first)
 
 
-def _columns(program: Program, outputs: list[str]) -> list[str]:
+def _columns(program: Program, outputs: list[str], first: int) -> list[str]:
     parameters = program.parameters
     if parameters is None or not outputs or program.outputs[0].shape[-1:] != (len(parameters.names),):
         return []
     rows = zip(parameters.names, parameters.units, strict=True)
-    lines = [f"  {k:>3}  {safe(name)}, {safe(unit)}" for k, (name, unit) in enumerate(rows)]
-    return ["", f"Columns of {outputs[0]}, counted from 0:", *lines]
+    lines = [f"  {k:>3}  {safe(name)}, {safe(unit)}" for k, (name, unit) in enumerate(rows, first)]
+    return ["", f"Columns of {outputs[0]}, counted from {first}:", *lines]
 
 
 def times(shape: Sequence[int]) -> str:

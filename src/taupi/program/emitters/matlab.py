@@ -102,7 +102,8 @@ def files(program: Program, name: str | None = None, dtype: str = "float64") -> 
         store=lambda port, place, value: f"{outputs[port]}({_place(program.outputs[port], place)}) = {value};",
     )
     call = f"[{', '.join(outputs)}] = {name}({', '.join(inputs)})"
-    comment = described(program, name, call, (inputs, outputs), lambda p: times(p.shape), f"{kind}, zeros included")
+    rule = f"{kind}, zeros included"
+    comment = described(program, name, call, (inputs, outputs), lambda p: times(p.shape), rule, first=1)
     comment += ["", "One sample per call; vectors are columns."]
 
     body = []

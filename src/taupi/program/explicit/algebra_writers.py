@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from taupi.errors import Argument, TaupiError
-from taupi.program.explicit.polynomial_ring import Atom
-from taupi.program.explicit.symbol_names import symbol_name, velocity_of
+from taupi.errors import TaupiError
+from taupi.program.explicit.polynomial_ring import Atom, symbol_name, velocity_of
 from taupi.program.explicit.writers import LatexWriter, TextWriter
 
 _DERIVATIVES = {"": 0, "d": 1, "dd": 2}
@@ -17,11 +16,14 @@ _DERIVATIVES = {"": 0, "d": 1, "dd": 2}
 def checked_time(time: str | None, atoms: Sequence[Atom] = ()) -> str | None:
     """Return the name of time, or None; refuse what is not a name, and the name of anything else in the formulas' `atoms`."""
     if time is not None and not (isinstance(time, str) and time.isidentifier()):
-        raise TaupiError(Argument("time"), f" is {time!r}, expected a name such as 't', or None.")
+        raise TaupiError("{time} is {got!r}, expected a name such as 't', or None.", got=time)
     coordinates = {moving[0] for moving in map(in_time, atoms) if moving is not None}
     if time in coordinates | {symbol_name(atom) for atom in atoms if atom.kind == "symbol"}:
-        message = f" is {time!r}, a name that the formulas have already."
-        raise TaupiError(Argument("time"), message, remedy="Choose another, such as 'time'.")
+        raise TaupiError(
+            "{time} is {got!r}, a name that the formulas have already.",
+            remedy="Choose another, such as 'time'.",
+            got=time,
+        )
     return time
 
 
@@ -102,11 +104,11 @@ class MathematicaWriter(TextWriter):
         """Return a base to the power of a whole number."""
         return f"{base}^{exponent}"
 
-    def number(self, x: Any) -> str:
+    def number(self, x: object) -> str:
         """Return a number."""
         return super().number(x).replace("e", "*^")
 
-    def listed(self, name: str, entries: Any) -> str:
+    def listed(self, name: str, entries: object) -> str:
         """Return a definition or an output: nested lists for vectors, matrices and tensors."""
         return f"{self.name(name)} = {_nested(entries, '{', '}')};"
 
@@ -153,7 +155,7 @@ class MapleWriter(TextWriter):
         """Return a base to the power of a whole number."""
         return f"{base}^{exponent}"
 
-    def listed(self, name: str, entries: Any) -> str:
+    def listed(self, name: str, entries: object) -> str:
         """Return a definition or an output: a Vector, a Matrix, or an Array of three and more axes."""
         depth = _depth(entries)
         kind = ("", "Vector", "Matrix", "Array")[min(depth, 3)]
@@ -161,17 +163,17 @@ class MapleWriter(TextWriter):
         return f"{self.name(name)} := {kind}({text}):" if kind else f"{self.name(name)} := {text}:"
 
 
-def _depth(entries: Any) -> int:
+def _depth(entries: object) -> int:
     return 1 + _depth(entries[0]) if isinstance(entries, list) else 0
 
 
-def _nested(entries: Any, opened: str, closed: str) -> str:
+def _nested(entries: object, opened: str, closed: str) -> str:
     if not isinstance(entries, list):
         return str(entries)
     return opened + ", ".join(_nested(e, opened, closed) for e in entries) + closed
 
 
-def shaped_lists(flat: Sequence[str], shape: tuple[int, ...]) -> Any:
+def shaped_lists(flat: Sequence[str], shape: tuple[int, ...]) -> object:
     """Return entries as nested lists of a shape.
 
     >>> shaped_lists(["a", "b", "c", "d"], (2, 2))
@@ -189,8 +191,11 @@ def distinct_names(write: MathematicaWriter | MapleWriter, names: Sequence[str])
     for name in names:
         other = written.setdefault(write.name(name), name)
         if other != name:
-            message = (
-                f"{other!r} and {name!r} are both {write.name(name)!r} there, where names have no such characters."
+            raise TaupiError(
+                "{other!r} and {name!r} are both {other_name!r} there, where names have no such characters.",
+                remedy="Rename one of the symbols.",
+                other=other,
+                name=name,
+                other_name=write.name(name),
             )
-            raise TaupiError(message, remedy="Rename one of the symbols.")
     return set(written)

@@ -7,11 +7,9 @@ import math
 from dataclasses import dataclass
 from typing import NoReturn
 
-from taupi.errors import Argument, InPython, TaupiError
+from taupi.errors import InPython, TaupiError
 from taupi.program.angles import Point, combined_point
-from taupi.program.explicit.polynomial_quotient import Quotient
-from taupi.program.explicit.polynomial_ring import Plan, ReplanError, Ring, TooLongError
-from taupi.program.explicit.symbol_names import symbol_name
+from taupi.program.explicit.polynomial_ring import Quotient, ReplanError, Ring, RingPlan, TooLongError, symbol_name
 from taupi.program.program import Program
 from taupi.program.tape import Instruction
 from taupi.progress import progress
@@ -29,7 +27,7 @@ _PAIRS = 5
 
 
 @dataclass(frozen=True)
-class Expansion:
+class ExpandedOutputs:
     """The outputs of a program, flat and row-major, as quotients of polynomials of a ring."""
 
     ring: Ring
@@ -49,7 +47,7 @@ def expand(
     limit: int = LIMIT,
     intermediates: int | None = None,
     spare: int = 0,
-) -> Expansion:
+) -> ExpandedOutputs:
     """Return every output as a quotient of polynomials in normal form.
 
     `symbols` are the constants that stay symbols. More than `limit` terms are refused. With `intermediates`, terms of the
@@ -58,16 +56,16 @@ def expand(
     """
     symbols = symbolic_constants(program) if symbols is None else symbols
     opaque = sum(i.op not in (*POLYNOMIAL, "input", "output", "const") for i in program.exact_tape.instructions)
-    plan = Plan(slots=opaque + spare + (64 if intermediates else 0))
+    plan = RingPlan(slots=opaque + spare + (64 if intermediates else 0))
     while True:
         try:
             ring = Ring(program, program.exact_tape, symbols, plan, work=_PAIRS * max(limit, LIMIT))
-            return _Run(ring, limit, intermediates).expansion()
+            return _Pass(ring, limit, intermediates).expansion()
         except ReplanError as again:
             plan = again.plan
 
 
-class _Run:
+class _Pass:
     """One pass over the tape."""
 
     def __init__(self, ring: Ring, limit: int, intermediates: int | None) -> None:
@@ -77,7 +75,7 @@ class _Run:
         self.definitions: list[tuple[int, Quotient]] = []
         self._skipped = 0  # how many names t1, t2, ... are taken
 
-    def expansion(self) -> Expansion:
+    def expansion(self) -> ExpandedOutputs:
         program = self.ring.program
         outputs = [[Quotient(self.ring.constant(0))] * p.size for p in program.outputs]
         places = [program.nonzeros(k, exact=True) for k in range(len(program.outputs))]
@@ -98,7 +96,7 @@ class _Run:
                 self._check(max(written, alive // _ALIVE), step)
                 for a in {a for a in i.args if last[a] == step}:
                     alive -= len(self.value.pop(a).numerator)
-        return Expansion(self.ring, outputs, self.definitions)
+        return ExpandedOutputs(self.ring, outputs, self.definitions)
 
     def _step(self, i: Instruction, step: int) -> Quotient:
         ring = self.ring
@@ -176,12 +174,15 @@ class _Run:
     def _refuse(self, step: int, why: str = "has more than") -> NoReturn:
         name, steps = self.ring.program.name, len(self.ring.tape.instructions)
         raise TaupiError(
-            f"{name}, expanded, {why} {self.limit} terms (reached at step {step} of {steps}): nobody can read that.",
+            "{name}, expanded, {why} {limit} terms (reached at step {step} of {steps}): nobody can read that.",
             remedy=(
-                "Use ",
-                Argument("intermediates", 20),
-                ", which names intermediate terms so that few formulas have more terms than that",
-                InPython(", or raise limit"),
-                ".",
+                "Use {intermediates=20}, which names intermediate terms so that few formulas have more "
+                "terms than that{other_limit}."
             ),
+            name=name,
+            why=why,
+            limit=self.limit,
+            step=step,
+            steps=steps,
+            other_limit=InPython(", or raise limit"),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from taupi.checks import or_none, whole_number
 from taupi.errors import Argument, TaupiError, unknown
@@ -18,15 +18,17 @@ from taupi.program.explicit.algebra_writers import (
     distinct_names,
     shaped_lists,
 )
-from taupi.program.explicit.expand import LIMIT, Expansion, expand, symbolic_constants
+from taupi.program.explicit.expand import LIMIT, ExpandedOutputs, expand, symbolic_constants
 from taupi.program.explicit.formula_tree import Collector, Product, Sum, length, name_repeated
-from taupi.program.explicit.merged_angles import plain_forms, shortest, summed_angles
-from taupi.program.explicit.monomials import Alphabet
-from taupi.program.explicit.symbol_names import symbol_name
+from taupi.program.explicit.polynomial_ring import symbol_name
+from taupi.program.explicit.trigonometric_forms import Alphabet, plain_forms, shortest, summed_angles
 from taupi.program.explicit.user_names import user_names
 from taupi.program.explicit.writers import LatexWriter, MathMLWriter, TextWriter, Writer
 from taupi.program.program import Port, Program
 from taupi.progress import progress
+
+if TYPE_CHECKING:
+    import sympy
 
 ANGLES = ("shortest", "products")
 _MATH = '<math displaystyle="true">'
@@ -55,7 +57,7 @@ class Explicit:
     is for papers and notebooks, `markdown` for repositories, `html` for browsers, without scripts or downloads, `mathematica`
     and `maple` for computer algebra. `sympy` returns expressions in the shape of the program's outputs. `name` and `ports`
     are the program's name and outputs, `entries` the formulas, and `columns` the names of the parameters that the columns
-    stand for. `digits` and `short` are those of `Program.explicit`; `alphabet` has the symbols.
+    stand for. `digits` and `short` are as in `Program.explicit`; `alphabet` has the symbols.
     """
 
     name: str
@@ -78,12 +80,12 @@ class Explicit:
 
     # SymPy --------------------------------------------------------------------------------------------------------
 
-    def sympy(self, time: str | None = None) -> Any:
+    def sympy(self, time: str | None = None) -> sympy.Basic:
         """Return the formulas as SymPy: a Matrix, an Array for three axes, or a scalar; named sub-terms stay symbols.
 
         With the name of `time`, coordinates are functions of it, and velocities their derivatives; by default they are symbols.
         """
-        from taupi.program.explicit.to_sympy import TimedConverter, TreeConverter
+        from taupi.program.explicit.conversions import TimedConverter, TreeConverter
         from taupi.program.targets.explicit import shaped
 
         name = checked_time(time, self.alphabet.ring.atoms)
@@ -93,11 +95,11 @@ class Explicit:
         ]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def substitutions(self) -> dict[Any, Any]:
+    def substitutions(self) -> dict[object, object]:
         """Return the definitions as SymPy, from name to expression; an expression may contain earlier names."""
         import sympy
 
-        from taupi.program.explicit.to_sympy import TreeConverter
+        from taupi.program.explicit.conversions import TreeConverter
 
         convert = TreeConverter(self.alphabet)
         return {sympy.Symbol(name): convert(tree) for name, tree in self.definitions}
@@ -256,7 +258,7 @@ def explicit(
     """Return a program's outputs as formulas; see `Program.explicit`, which calls this."""
     if not isinstance(names, bool | Mapping):
         raise TaupiError(
-            Argument("names"), f" is {names!r}, expected True, False or a mapping such as {{'b4': 'qdd1 + qdd2'}}."
+            "{names} is {got!r}, expected True, False or a mapping such as {'b4': 'qdd1 + qdd2'}.", got=names
         )
     if angles not in ANGLES:
         raise unknown(Argument("angles"), angles, ANGLES)
@@ -268,7 +270,7 @@ def explicit(
 
 def presented(
     program: Program,
-    expansion: Expansion,
+    expansion: ExpandedOutputs,
     angles: str,
     names: bool | Mapping[str, str],
     digits: int | None,

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from flint import fmpq
 
-from taupi.program.explicit.monomials import Alphabet, Letter, Monomial, Terms
-from taupi.program.explicit.polynomial_quotient import Denominator, Quotient
-from taupi.program.explicit.polynomial_ring import Atom
+from taupi.program.explicit.polynomial_ring import Atom, Denominator, Quotient
+from taupi.program.explicit.trigonometric_forms import Alphabet, Letter, Monomial, Terms
 
 # Sums with more terms than this are not factored beyond what all terms share.
 _FACTORED = 60
@@ -43,6 +42,7 @@ class Collector:
 
     def __init__(self, alphabet: Alphabet) -> None:
         self.alphabet = alphabet
+        self._keys: dict[Monomial, tuple[object, ...]] = {}
 
     def __call__(self, terms: Terms) -> Sum:
         """Return terms with common factors taken out: of all terms, then of those with equal sines and cosines, then greedily."""
@@ -85,6 +85,8 @@ class Collector:
 
     def _key(self, monomial: Monomial) -> tuple[object, ...]:
         """Return the sort key of a term: its inputs (accelerations, velocities, none), then its angles, then its symbols."""
+        if monomial in self._keys:
+            return self._keys[monomial]
         inputs, angles, symbols = [], [], []
         for k, e in monomial:
             letter = self.alphabet.letters[k]
@@ -94,7 +96,9 @@ class Collector:
                 inputs.append((-letter.atom.rank, letter.atom.index, -e))
             else:
                 symbols.append((letter.atom.kind, letter.atom.name, -e))
-        return (not inputs, sorted(inputs), sorted(angles), sorted(symbols), len(monomial))
+        key = (not inputs, sorted(inputs), sorted(angles), sorted(symbols), len(monomial))
+        self._keys[monomial] = key
+        return key
 
     def _divided(self, terms: Terms, content: fmpq, monomial: Monomial) -> tuple[Terms, list[Monomial]]:
         drop = dict(monomial)
@@ -142,7 +146,7 @@ class Collector:
     def _factored(self, terms: Terms) -> Sum | None:
         ring = self.alphabet.ring
         place = {k: self.alphabet.generator(k) for k in {k for m in terms for k, _ in m}}
-        if len(terms) < 3 or None in place.values():
+        if len(terms) < 3 or None in place.values() or _irreducible(terms):
             return None
         rows = {}
         for m, c in terms.items():
@@ -188,6 +192,15 @@ def _content(terms: Terms, ordered: Sequence[Monomial]) -> fmpq:
     if len(set(denominators)) > 1:
         return fmpq(sign)
     return fmpq(sign * math.gcd(*numerators), denominators[0])
+
+
+def _irreducible(terms: Terms) -> bool:
+    """Return whether terms have no factors for a reason that is seen at once: a letter occurs in one of them only, as itself.
+
+    They are a x + b, and a factor of that divides a, which is a single product, and b: it is a product that all terms share.
+    """
+    count = Counter(k for m in terms for k, _ in m)
+    return any(e == 1 and count[k] == 1 for m in terms for k, e in m) and not _common(list(terms))
 
 
 def _common(ordered: Sequence[Monomial]) -> Monomial:

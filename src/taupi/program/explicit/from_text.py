@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 
 from flint import fmpq
 
-from taupi.errors import TaupiError, shown
+from taupi.errors import TaupiError
 from taupi.program.angles import Point, combined_point
-from taupi.program.explicit.polynomial_quotient import Quotient
-from taupi.program.explicit.polynomial_ring import ReplanError, Ring
-from taupi.program.explicit.symbol_names import symbol_name
+from taupi.program.explicit.polynomial_ring import Quotient, ReplanError, Ring, symbol_name
 
 if TYPE_CHECKING:
     import sympy
@@ -34,13 +32,15 @@ def quotient(ring: Ring, expression: str | sympy.Expr, what: str, allowed: Itera
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise TaupiError(f"{what} holds {text[:80]!r}, which is not an expression.") from None
+        raise TaupiError("{what} holds {got!r}, which is not an expression.", what=what, got=text[:80]) from None
     try:
         return _Reader(ring, what, allowed)(tree.body)
     except ReplanError:
-        raise TaupiError(f"{what} holds {text[:80]!r}: division by a sine is not possible here.") from None
+        raise TaupiError(
+            "{what} holds {got!r}: division by a sine is not possible here.", what=what, got=text[:80]
+        ) from None
     except RecursionError:
-        raise TaupiError(f"{what} holds {text[:80]!r}..., which nests too deeply.") from None
+        raise TaupiError("{what} holds {got!r}..., which nests too deeply.", what=what, got=text[:80]) from None
 
 
 class _Reader:
@@ -61,7 +61,7 @@ class _Reader:
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
                 if not abs(number) <= _LARGEST_NUMBER:
-                    raise TaupiError(f"{self.what} holds {shown(number)}, expected numbers below 1e60.")
+                    raise TaupiError("{what} holds {got!r}, expected numbers below 1e60.", what=self.what, got=number)
                 return Quotient(ring.constant(Fraction(str(number))))
             case ast.Name() | ast.Attribute() if (name := ast.unparse(node)) in self.symbols:
                 return Quotient(ring.generators[self.symbols[name]])
@@ -79,13 +79,16 @@ class _Reader:
             case ast.Call(func=ast.Name(id="sin" | "cos" as function), args=[angle], keywords=[]):
                 return Quotient(self._point(angle)[function == "sin"])
         raise TaupiError(
-            f"{self.what} holds {ast.unparse(node)}, expected sums, products and quotients of {', '.join(self.names)}"
-            + (", and sines and cosines of sums of angles." if self.angles else ".")
+            "{what} holds {got}, expected sums, products and quotients of {names:,}{which}",
+            what=self.what,
+            got=ast.unparse(node),
+            names=self.names,
+            which=", and sines and cosines of sums of angles." if self.angles else ".",
         )
 
     def _inverse(self, value: Quotient, node: ast.AST) -> Quotient:
         if value.numerator == 0:
-            raise TaupiError(f"{self.what} divides by {ast.unparse(node)}, which is zero.")
+            raise TaupiError("{what} divides by {unparse}, which is zero.", what=self.what, unparse=ast.unparse(node))
         return self.ring.inverse(value)
 
     def _power(self, base: ast.AST, power: ast.AST) -> Quotient:
@@ -97,11 +100,17 @@ class _Reader:
             or number.q != 1
             or abs(number) > _LARGEST_POWER
         ):
-            raise TaupiError(f"{self.what} holds the power {ast.unparse(power)}, expected a whole number.")
+            raise TaupiError(
+                "{what} holds the power {unparse}, expected a whole number.", what=self.what, unparse=ast.unparse(power)
+            )
         outer = self.power
         self.power = outer * max(1, abs(int(number.p)))
         if self.power > _LARGEST_POWER:
-            raise TaupiError(f"{self.what} holds powers of powers, beyond {_LARGEST_POWER} together.")
+            raise TaupiError(
+                "{what} holds powers of powers, beyond {largest_power} together.",
+                what=self.what,
+                largest_power=_LARGEST_POWER,
+            )
         value = self(base)
         self.power = outer
         value = self._inverse(value, base) if number < 0 else value
@@ -124,7 +133,12 @@ class _Reader:
             ):
                 return reduce(self._plus, [self._point(b)] * count)
         known = ", ".join(self.angles) or "angles: there are none"
-        raise TaupiError(f"{self.what} holds an angle {ast.unparse(node)}, expected sums of {known}.")
+        raise TaupiError(
+            "{what} holds an angle {unparse}, expected sums of {known}.",
+            what=self.what,
+            unparse=ast.unparse(node),
+            known=known,
+        )
 
     def _plus(self, a: Point, b: Point) -> Point:
         c, s = combined_point("add", [a, b])

@@ -7,18 +7,66 @@ that are not rational. Replacing sin^2 by 1 - cos^2 keeps polynomials in normal 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from flint import Ordering, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 
 from taupi.errors import TaupiError
 from taupi.program.angles import angular_registers
-from taupi.program.explicit.polynomial_quotient import Denominator, Quotient, joined, least_common, missing
 from taupi.program.program import Program
 from taupi.program.tape import Instruction, Tape
+
+Denominator = tuple[tuple[int, int], ...]  # (number of a factor of the ring, exponent), by number
+
+
+class Quotient(NamedTuple):
+    """numerator / product of factors^exponents; a polynomial has the denominator ()."""
+
+    numerator: fmpq_mpoly
+    denominator: Denominator = ()
+
+    def __str__(self) -> str:
+        return f"{self.numerator} / {self.denominator}" if self.denominator else str(self.numerator)
+
+
+def joined(a: Denominator, b: Denominator) -> Denominator:
+    """Return the product of two denominators.
+
+    >>> joined(((0, 1),), ((0, 2), (3, 1)))
+    ((0, 3), (3, 1))
+    """
+    total = dict(a)
+    for k, e in b:
+        total[k] = total.get(k, 0) + e
+    return tuple(sorted(total.items()))
+
+
+def least_common(a: Denominator, b: Denominator) -> Denominator:
+    """Return the least common multiple of two denominators.
+
+    >>> least_common(((0, 1), (1, 1)), ((0, 2),))
+    ((0, 2), (1, 1))
+    """
+    total = dict(a)
+    for k, e in b:
+        total[k] = max(total.get(k, 0), e)
+    return tuple(sorted(total.items()))
+
+
+def missing(a: Denominator, multiple: Denominator) -> Denominator:
+    """Return multiple / a, the factors that a denominator lacks of a multiple of it.
+
+    >>> missing(((0, 1),), ((0, 3), (1, 1)))
+    ((0, 2), (1, 1))
+    """
+    own = dict(a)
+    return tuple((k, e - own.get(k, 0)) for k, e in multiple if e > own.get(k, 0))
+
 
 # A divisor with more terms than this is not factored: that would take longer than reading it.
 _FACTORED = 500
@@ -42,7 +90,7 @@ class Atom:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RingPlan:
     """What a ring is prepared for: the number of free generators, and the angles by whose sine something is divided."""
 
     slots: int
@@ -52,7 +100,7 @@ class Plan:
 class ReplanError(Exception):
     """The expansion needs something that the ring is not prepared for; it starts again with this plan."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: RingPlan) -> None:
         super().__init__("the ring has to be planned again")
         self.plan = plan
 
@@ -68,7 +116,7 @@ class Ring:
     program: Program
     tape: Tape
     symbols: frozenset[str]  # the constants that stay symbols; the others enter as numbers
-    plan: Plan
+    plan: RingPlan
     atoms: list[Atom] = field(default_factory=list)
     work: int = 100_000_000  # of all products and divisions together, in pairs of terms
 
@@ -129,7 +177,9 @@ class Ring:
     def constant(self, value: Fraction | float) -> fmpq_mpoly:
         """Return a number as a polynomial; a double as the shortest decimal that prints it."""
         if not math.isfinite(value):
-            raise TaupiError(f"{self.program.name} holds {value}, which no formula can have.")
+            raise TaupiError(
+                "{program} holds {value}, which no formula can have.", program=self.program.name, value=value
+            )
         exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
         return self.context.constant(fmpq(exact.numerator, exact.denominator))
 
@@ -143,7 +193,7 @@ class Ring:
         key = (kind, "" if kind == "name" else op, *map(str, arguments))
         if key not in self.slot:
             if self.free == len(self.generators):
-                raise ReplanError(Plan(2 * self.plan.slots + 8, self.plan.inverted))
+                raise ReplanError(RingPlan(2 * self.plan.slots + 8, self.plan.inverted))
             self.atoms.append(Atom(kind, op=op, args=arguments, key="; ".join(key)))
             self.slot[key] = self.free
             self.free += 1
@@ -191,7 +241,10 @@ class Ring:
         if p.is_constant():
             return Quotient(above * (1 / p.leading_coefficient()))
         p = self._shortest(p)
-        self._orient(p)
+        # An angle whose sine divides p wants the normal form in sines, so that it cancels as a factor.
+        for k, (s, _) in self.angles.items():
+            if not self._is_inverted(k) and p.degrees()[s] and divmod(p, self.generators[s])[1] == 0:
+                raise ReplanError(RingPlan(self.plan.slots, self.plan.inverted | {self.register[k]}))
         p, conjugate = self._rational(p)
         above = self.times(above, conjugate)
         if p.is_constant():
@@ -228,12 +281,6 @@ class Ring:
             if e:
                 left.append((k, e))
         return Quotient(p, tuple(left))
-
-    def _orient(self, p: fmpq_mpoly) -> None:
-        """Ask for the normal form in sines of an angle whose sine divides p, so that it cancels as a factor."""
-        for k, (s, _) in self.angles.items():
-            if not self._is_inverted(k) and p.degrees()[s] and divmod(p, self.generators[s])[1] == 0:
-                raise ReplanError(Plan(self.plan.slots, self.plan.inverted | {self.register[k]}))
 
     def _rational(self, p: fmpq_mpoly) -> tuple[fmpq_mpoly, fmpq_mpoly]:
         """Return p p' without sines (or cosines), and p': (a + b sin q)(a - b sin q) = a^2 - b^2 (1 - cos^2 q).
@@ -276,3 +323,66 @@ class Ring:
             pairs, rest[kept] = divmod(rest[kept], 2)
             result += self.context.from_dict({tuple(rest): coefficient}) * square**pairs
         return result
+
+
+GREEK = (
+    *(
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "epsilon",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "lambda",
+        "mu",
+        "nu",
+        "xi",
+    ),
+    *("pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma", "Delta", "Theta", "Lambda", "Xi"),
+    *("Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega"),
+)
+
+
+def symbol_name(atom: Atom) -> str:
+    """Return the name of an input's entry or of a constant: q1, q2, ... for a vector, the name itself for a scalar.
+
+    >>> symbol_name(Atom("symbol", "q", index=(2,))), symbol_name(Atom("symbol", "L1"))
+    ('q2', 'L1')
+    """
+    return atom.name + "_".join(map(str, atom.index))
+
+
+def parts_of(name: str) -> tuple[str, str]:
+    """Return the letter of a symbol's name and its subscript.
+
+    >>> parts_of("L1"), parts_of("lc2"), parts_of("theta1"), parts_of("gy"), parts_of("forearm.m"), parts_of("payload")
+    (('L', '1'), ('l', 'c2'), ('theta', '1'), ('g', 'y'), ('m', 'forearm'), ('payload', ''))
+    """
+    owner, dot, kind = name.rpartition(".")
+    if dot:
+        letter, below = parts_of(kind)
+        return letter, ",".join(x for x in (below, owner) if x)
+    match = re.fullmatch(r"([A-Za-z]+)_?(\w*)", name)
+    if match is None:
+        return name, ""
+    letters, rest = match[1], match[2]
+    if letters in GREEK or len(letters) == 1:
+        return letters, rest
+    for greek in GREEK:
+        if letters.startswith(greek) and len(greek) > 2:
+            return greek, letters[len(greek) :] + rest
+    return (letters[0], letters[1:] + rest) if len(letters) <= 3 else (letters, rest)
+
+
+def velocity_of(name: str) -> tuple[str, str]:
+    """Return the name of an input without its derivatives, and these: qrdd is the second derivative of q_r.
+
+    >>> velocity_of("qdd"), velocity_of("qrd"), velocity_of("vd"), velocity_of("q"), velocity_of("speed")
+    (('q', 'dd'), ('qr', 'd'), ('v', 'd'), ('q', ''), ('speed', ''))
+    """
+    match = re.fullmatch(r"(q|qr|theta|v|r|x)(d{1,2})", name)
+    return (match[1], match[2]) if match else (name, "")

@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 
 from flint import fmpq
 
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.program.explicit.formula_tree import Collector, Product, Sum
 from taupi.program.explicit.from_text import quotient
-from taupi.program.explicit.merged_angles import plain_forms
-from taupi.program.explicit.monomials import Alphabet, Letter, Monomial, Terms
-from taupi.program.explicit.polynomial_ring import Atom
-from taupi.program.explicit.symbol_names import symbol_name
+from taupi.program.explicit.polynomial_ring import Atom, symbol_name
+from taupi.program.explicit.trigonometric_forms import Alphabet, Letter, Monomial, Terms, plain_forms
 
 Shape = frozenset[tuple[Monomial, fmpq]]  # the terms of a sum, divided by the coefficient of the first
 
@@ -85,10 +83,10 @@ def user_names(alphabet: Alphabet, names: Mapping[str, str]) -> UserNames:
     taken |= {a.op for a in alphabet.ring.atoms if a.kind == "name"}
     for name, expression in names.items():
         if not isinstance(name, str) or not name.isidentifier():
-            raise TaupiError(Argument("names"), f" holds the name {name!r}, expected letters and digits.")
+            raise TaupiError("{names} holds the name {name!r}, expected letters and digits.", name=name)
         if name in taken:
             raise TaupiError(
-                Argument("names"), f": {name} is already the name of a symbol in the formulas: choose another."
+                "{names}: {name} is already the name of a symbol in the formulas: choose another.", name=name
             )
         terms = _parsed(alphabet, name, expression)
         tree = collect(terms)
@@ -100,8 +98,10 @@ def user_names(alphabet: Alphabet, names: Mapping[str, str]) -> UserNames:
             result.sums[shape] = (letter, first)
         else:
             raise TaupiError(
-                Argument("names"),
-                f": {name} = {expression} has a common factor: name the factor or the sum inside it, not their product.",
+                "{names}: {name} = {expression} has a common factor: name the factor or the sum inside it, "
+                "not their product.",
+                name=name,
+                expression=expression,
             )
         result.definitions.append((name, tree))
     return result
@@ -111,5 +111,9 @@ def _parsed(alphabet: Alphabet, name: str, expression: str) -> Terms:
     """Return the terms of an expression, with angles as they are in the formulas."""
     parsed = quotient(alphabet.ring, expression, f"names: {name}")
     if parsed.denominator:
-        raise TaupiError(Argument("names"), f": {name} = {expression} is a quotient, expected a sum or a product.")
+        raise TaupiError(
+            "{names}: {name} = {expression} is a quotient, expected a sum or a product.",
+            name=name,
+            expression=expression,
+        )
     return alphabet.terms(parsed.numerator, plain_forms(alphabet.ring))

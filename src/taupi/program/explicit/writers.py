@@ -9,11 +9,8 @@ from flint import fmpq
 
 from taupi.latex_text import latex_text
 from taupi.program.explicit.formula_tree import Collector, Product, Sum
-from taupi.program.explicit.merged_angles import shortest
-from taupi.program.explicit.monomials import Alphabet, Letter
-from taupi.program.explicit.polynomial_quotient import Quotient
-from taupi.program.explicit.polynomial_ring import Atom
-from taupi.program.explicit.symbol_names import GREEK, parts_of, symbol_name, velocity_of
+from taupi.program.explicit.polynomial_ring import GREEK, Atom, Quotient, parts_of, symbol_name, velocity_of
+from taupi.program.explicit.trigonometric_forms import Alphabet, Letter, shortest
 
 _DOTS = {"": "{}", "d": r"\dot{{{}}}", "dd": r"\ddot{{{}}}"}
 _MARKS = {"d": "˙", "dd": "¨"}

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
-from itertools import pairwise
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,17 +15,17 @@ from numpy import ndarray
 
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, unknown
-from taupi.program.arguments import batch
-from taupi.program.output_layouts import checked_layout, dtype_name, output_shapes
+from taupi.program.batch_results import LEAST, MEMORY, checked_layout, dtype_name, output_shapes
+from taupi.program.ports import batch
 from taupi.program.program import Program
-from taupi.program.recycled_memory import LEAST, MEMORY
+from taupi.program.targets.one_sample import one_sample
+from taupi.program.targets.simd.llvm_writer import STALE, STREAM, Module
 from taupi.program.targets.simd.machine_code import begin, features, load
-from taupi.program.targets.simd.module import STALE, STREAM, Module
 from taupi.progress import progress
+from taupi.threads import side_by_side
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
-
+    from llvmlite.binding import ExecutionEngine
     from numpy.typing import DTypeLike
 
 # With fewer samples than this, a thread costs more than it saves.
@@ -66,7 +64,7 @@ def compile_ahead(*programs: Program) -> None:
 class Kernel:
     """A program as machine code. It keeps no state between calls, so any number of threads may call it at once.
 
-    `program`, `threads`, `layout` and `dtype` are those of `build`. `lanes` is the number of samples computed together, by
+    `program`, `threads`, `layout` and `dtype` are as in `build`. `lanes` is the number of samples computed together, by
     default as many as a vector register holds. With one lane the code computes one sample at a time: it is slower on a
     batch, but faster on a single sample, which would fill an eighth of each vector. `compiled` is the result of another process:
     the module, the engine with its machine code, and how many entries of each output are not always zero.
@@ -79,7 +77,7 @@ class Kernel:
         layout: str = "samples",
         dtype: DTypeLike = "float64",
         lanes: int | None = None,
-        compiled: tuple[Module, Any, list[int]] | None = None,
+        compiled: tuple[Module, ExecutionEngine, list[int]] | None = None,
     ) -> None:
         threads = whole_number("threads", threads)
         checked_layout(layout)
@@ -92,12 +90,12 @@ class Kernel:
         prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         self._run = prototype(self._engine.get_function_address("kernel"))
         self._shapes, self._sizes = [p.shape for p in program.outputs], [p.size for p in program.outputs]
-        self._pools: dict[int, ThreadPoolExecutor] = {}
         self._local = threading.local()
         self._arity = len(program.inputs)
+        self._finite: dict[int, Callable[..., object]] = {}
         self._idle: list[BoundKernel] = []  # for calls with one sample, each used by one thread at a time
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return Kernel, (self.program, self.threads, self.layout, self.dtype.name, self.lanes)
 
     @property
@@ -109,13 +107,18 @@ class Kernel:
         """Return the shapes of the outputs for `n` samples, with batch axes flattened."""
         return output_shapes(self._shapes, self.nonzeros, self.layout, n)
 
-    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    def shared_by(self, threads: int) -> Kernel:
+        """Return the same machine code with as many threads for a large batch."""
+        compiled = self.module, self._engine, self.nonzeros
+        return Kernel(self.program, threads, self.layout, self.dtype, self.lanes, compiled)
+
+    def __call__(self, *args: object, out: object = None, **kwargs: object) -> Any:
         """Evaluate for arrays with any leading batch axes, by position (`args`) or by name (`kwargs`).
 
         `out` may have arrays of the right shape and type for the results. Not all structural zeros are written: `out` must be
         zero there before the call, as the arrays of `empty` are.
         """
-        if out is None and not kwargs and (result := self.one_sample(args)) is not None:
+        if out is None and not kwargs and (result := self.one_sample(*args)) is not None:
             return result
         arrays, shape = batch(self.program.name, self.program.inputs, args, kwargs, self.dtype)
         n = math.prod(shape)
@@ -132,12 +135,27 @@ class Kernel:
             results = [r.reshape(shape + s) for r, s in zip(results, self._shapes, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
-    def one_sample(self, args: tuple[Any, ...]) -> Any:
-        """Return the results for one sample in arrays that need no conversion; None for any other arguments.
+    @cached_property
+    def one_sample(self) -> Callable[..., object]:
+        """A function of one array per input, of the kernel's number type and the input's own shape, that returns the results.
 
-        `args` are one array per input, of the kernel's number type and the input's own shape; a float serves an input without
-        axes. This is the same code as that of a batch, to the last bit, without the time needed to arrange a batch.
+        It returns None for any other arguments; a float serves an input without axes. This is the same code as that of a batch,
+        to the last bit, without the time needed to arrange a batch.
         """
+        return one_sample(self) or self._one_sample
+
+    def one_finite_sample(self, count: int) -> Callable[..., object]:
+        """Return the same function, which also returns None if any of the first `count` inputs is not finite."""
+        if count not in self._finite:
+
+            def checked(*args: object) -> Any:
+                finite = all(math.isfinite(sum(a.flat)) for a in args[:count] if type(a) is ndarray)
+                return self._one_sample(*args) if finite else None
+
+            self._finite[count] = one_sample(self, count) or checked
+        return self._finite[count]
+
+    def _one_sample(self, *args: object) -> Any:
         if len(args) != self._arity or self.layout != "samples":
             return None
         dtype, idle = self.dtype, self._idle
@@ -167,7 +185,10 @@ class Kernel:
         expected = self.shapes(n)
         if len(results) != len(expected):
             raise TaupiError(
-                Argument("out"), f" has {len(results)} arrays, {self.program.name} has {len(expected)} outputs."
+                "{out} has {count} arrays, {program} has {expected_count} outputs.",
+                count=len(results),
+                program=self.program.name,
+                expected_count=len(expected),
             )
         batched = [shape + s for s in self._shapes] if self.layout == "samples" else expected
         for array, flat, full in zip(results, expected, batched, strict=True):
@@ -175,10 +196,17 @@ class Kernel:
             if not fits or not (array.flags.c_contiguous and array.flags.writeable and array.flags.aligned):
                 actual = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else repr(array)
                 raise TaupiError(
-                    Argument("out"),
-                    f" is {actual}, expected a writable, aligned, C-contiguous {self.dtype} array {full}.",
+                    "{out} is {got}, expected a writable, aligned, C-contiguous {dtype} array {full}.",
+                    got=actual,
+                    dtype=self.dtype,
+                    full=full,
                 )
         return results
+
+    def fill(self, arrays: list[np.ndarray], results: list[np.ndarray]) -> None:
+        """Write the `results` of samples, whatever was there before; `arrays`, (n, size), may be columns of larger ones."""
+        beside = [a if a.strides[1] == a.itemsize else np.ascontiguousarray(a) for a in arrays]
+        self._run_all(beside, results, len(results[0]), stale=True)
 
     def _run_all(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, stale: bool = False) -> None:
         """Run all n samples, divided among the threads; ctypes releases the interpreter lock meanwhile.
@@ -190,15 +218,7 @@ class Kernel:
             self._run_part(arrays, results, n, 0, n, stale)
             return
         edges = [n * k // parts // _ALIGNMENT * _ALIGNMENT for k in range(parts)] + [n]
-        # A forked process has none of its parent's threads.
-        if os.getpid() not in self._pools:
-            from concurrent.futures import ThreadPoolExecutor
-
-            self._pools[os.getpid()] = ThreadPoolExecutor(self.threads)
-        pool = self._pools[os.getpid()]
-        jobs = [pool.submit(self._run_part, arrays, results, n, a, b, stale) for a, b in pairwise(edges)]
-        for job in jobs:
-            job.result()
+        side_by_side(lambda k: self._run_part(arrays, results, n, edges[k], edges[k + 1], stale), parts)
 
     def _run_part(
         self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, start: int, stop: int, stale: bool
@@ -210,18 +230,33 @@ class Kernel:
     def table(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, scratch: np.ndarray) -> np.ndarray:
         """Return what the machine code is called with: addresses and strides, scratch memory, whether to stream.
 
-        `arrays` are the inputs, (n, size) or (1, size) each, and `results` the outputs, for `n` samples; `scratch` is memory
-        from `scratch()` for one caller at a time.
+        `arrays` are the inputs, (n, size) or (1, size) each, with the entries of a sample beside each other, and `results` the
+        outputs, for `n` samples; `scratch` is memory from `scratch()` for one caller at a time.
         """
         entries: list[int] = []
         for a in arrays:
-            entries += [_address(a), a.shape[1] if len(a) == n else 0]
+            entries += [_address(a), a.strides[0] // a.itemsize if len(a) == n else 0]
         for r, size in zip(results, self._sizes, strict=True):
             entries += [_address(r), size if self.layout == "samples" else n]
         kept = _address(scratch)
         streamed = sum(r.nbytes for r in results) > _STREAMED_BYTES
         rows = kept + self.module.kept * self.dtype.itemsize
         return np.array([*entries, kept, rows, STREAM if streamed else 0], dtype=np.int64)
+
+    def of_arrays(self, arrays: list[np.ndarray], results: list[np.ndarray]) -> Callable[..., None]:
+        """Return a function of inputs shaped as `arrays`, (n, size) each and C-contiguous, which fills `results`.
+
+        It neither checks nor allocates anything, and only one thread may call it.
+        """
+        scratch = self.scratch()
+        table = self.table(arrays, results, len(results[0]), scratch)
+        place, count, kept_alive = _address(table), len(results[0]), (results, scratch)
+
+        def run(*inputs: np.ndarray, _kept_alive: object = kept_alive) -> None:
+            table[: 2 * len(inputs) : 2] = [_address(a) for a in inputs]
+            self._run(place, 0, count)
+
+        return run
 
     def scratch(self) -> np.ndarray:
         """Return scratch memory for one caller at a time."""
@@ -257,7 +292,9 @@ class BoundKernel:
 
     def __init__(self, kernel: Kernel) -> None:
         if kernel.layout != "samples":
-            raise TaupiError(f"A bound kernel needs layout='samples', got a kernel with layout={kernel.layout!r}.")
+            raise TaupiError(
+                "A bound kernel needs layout='samples', got a kernel with layout={layout!r}.", layout=kernel.layout
+            )
         program = kernel.program
         self.x = np.zeros(sum(p.size for p in program.inputs), kernel.dtype)
         ends = np.cumsum([p.size for p in program.inputs]).tolist()
@@ -275,11 +312,11 @@ class BoundKernel:
         self.kernel = kernel
         self.run = partial(run, ctypes.c_void_p(_address(table)), ctypes.c_int64(0), ctypes.c_int64(1))
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return BoundKernel, (self.kernel,), (self.x, self.outputs)
 
     def __setstate__(self, state: tuple[np.ndarray, dict[str, np.ndarray]]) -> None:
-        """Fill the inputs and outputs of a copy; addresses are those of the copy."""
+        """Fill the inputs and outputs of a copy, with the copy's own addresses."""
         self.x[:] = state[0]
         for name, value in state[1].items():
             self.outputs[name][...] = value
@@ -289,7 +326,7 @@ class BoundKernel:
         self.run()
 
 
-def _compiled(program: Program, layout: str, lanes: int, dtype: str) -> tuple[Module, Any, list[int]]:
+def _compiled(program: Program, layout: str, lanes: int, dtype: str) -> tuple[Module, ExecutionEngine, list[int]]:
     """Return the module of a program, an engine with its machine code, and the number of nonzeros of each output."""
     from taupi.program.targets.simd.llvm_module import build_module
 

@@ -21,7 +21,7 @@ from taupi.program.program import Program
 
 # pi / 2 to 40 digits, so that subtracting quarter turns from an angle loses nothing.
 _QUARTER = Fraction("1.5707963267948966192313216916397514420985")
-OPERATIONS: dict[str, Callable[..., Any]] = {
+OPERATIONS: dict[str, Callable[..., object]] = {
     "neg": lambda a: -a,
     "sq": lambda a: a * a,
     "twice": lambda a: a + a,
@@ -63,11 +63,14 @@ def _angle(t: fmpq) -> fmpq:
     return rational(2 * math.atan(float(Fraction(int(t.p), int(t.q)))))
 
 
-def build(program: Program) -> Callable[..., Any]:
+def build(program: Program) -> Callable[..., object]:
     """Return the program over rationals: one sample per call, inputs as nested sequences, outputs as arrays of `fmpq`."""
     if program.symbols:
         raise TaupiError(
-            f"{program.name} has symbols without a value: {', '.join(program.symbols)}.", remedy="Use .bind(...) first."
+            "{program} has symbols without a value: {symbols:,}.",
+            remedy="Use .bind(...) first.",
+            program=program.name,
+            symbols=program.symbols,
         )
     tape = program.exact_tape
     angular = angular_registers(tape)
@@ -75,16 +78,17 @@ def build(program: Program) -> Callable[..., Any]:
     constants = [rational(c.value) for c in program.constants]
     last = len(program.inputs)
 
-    def run(*args: Any) -> Any:
+    def run(*args: object) -> Any:
         inputs = [_flat(program, k, a) for k, a in enumerate(_all(program, args))]
         results = [np.full(p.size, fmpq(0), dtype=object) for p in program.outputs]
-        value: dict[int, Any] = {}
+        value: dict[int, object] = {}
         point: dict[int, Point] = {}
         for i in tape.instructions:
             if i.op == "input":
                 value[i.out] = constants[i.slot] if i.port == last else inputs[i.port][i.slot]
                 if i.out in angular and i.port == last:
-                    point[i.out] = _of_constant(constants[i.slot])
+                    angle = constants[i.slot]
+                    point[i.out] = nearest_point(Fraction(int(angle.p), int(angle.q)))
                 elif i.out in angular:
                     point[i.out], value[i.out] = circle(value[i.out]), _angle(value[i.out])
             elif i.op == "const":
@@ -96,7 +100,9 @@ def build(program: Program) -> Callable[..., Any]:
             elif i.op in ("sin", "cos"):
                 if i.args[0] not in point:
                     raise NotRationalError(
-                        f"{program.name} takes the {i.op} of something other than a sum of angles, which is not rational."
+                        "{program} takes the {op} of something other than a sum of angles, which is not rational.",
+                        program=program.name,
+                        op=i.op,
                     )
                 value[i.out] = point[i.args[0]][i.op == "sin"]
             else:
@@ -109,15 +115,17 @@ def build(program: Program) -> Callable[..., Any]:
     return run
 
 
-def _apply(program: Program, op: str, arguments: list[Any]) -> Any:
+def _apply(program: Program, op: str, arguments: list[object]) -> object:
     if op not in OPERATIONS:
         raise NotRationalError(
-            f"{program.name} uses {op}, whose values are not rational: exact arithmetic cannot evaluate it."
+            "{program} uses {op}, whose values are not rational: exact arithmetic cannot evaluate it.",
+            program=program.name,
+            op=op,
         )
     try:
         return OPERATIONS[op](*arguments)
     except ZeroDivisionError:
-        raise TaupiError(f"{program.name} divides by zero at this point.") from None
+        raise TaupiError("{program} divides by zero at this point.", program=program.name) from None
 
 
 def nearest_point(angle: Fraction) -> Point:
@@ -130,23 +138,27 @@ def nearest_point(angle: Fraction) -> Point:
     return c, s
 
 
-def _of_constant(angle: fmpq) -> Point:
-    return nearest_point(Fraction(int(angle.p), int(angle.q)))
-
-
-def _all(program: Program, args: Sequence[Any]) -> Sequence[Any]:
+def _all(program: Program, args: Sequence[object]) -> Sequence[object]:
     if len(args) != len(program.inputs):
         names = ", ".join(p.name for p in program.inputs)
-        raise TaupiError(f"{program.name} takes {len(program.inputs)} arguments ({names}), got {len(args)}.")
+        raise TaupiError(
+            "{program} takes {count} arguments ({names}), got {args_count}.",
+            program=program.name,
+            count=len(program.inputs),
+            names=names,
+            args_count=len(args),
+        )
     return args
 
 
-def _flat(program: Program, k: int, values: Any) -> list[fmpq]:
+def _flat(program: Program, k: int, values: object) -> list[fmpq]:
     port = program.inputs[k]
     array = np.array(values, dtype=object)
     if array.shape != port.shape:
         raise TaupiError(
-            Argument(port.name),
-            f" has shape {array.shape}, expected {port.shape}: exact arithmetic takes one sample per call.",
+            "{argument} has shape {got}, expected {expected}: exact arithmetic takes one sample per call.",
+            argument=Argument(port.name),
+            got=array.shape,
+            expected=port.shape,
         )
     return [rational(v) for v in array.ravel()]

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import sympy
 
 from taupi.program.explicit.algebra_writers import checked_time
+from taupi.program.explicit.conversions import Converter, time_functions
 from taupi.program.explicit.expand import expand, symbolic_constants
-from taupi.program.explicit.to_sympy import Converter, time_functions
 from taupi.program.program import Port, Program
 
 
-def build(program: Program, values: bool = False, time: str | None = None) -> Callable[[], Any]:
+def build(program: Program, values: bool = False, time: str | None = None) -> Callable[[], sympy.Basic]:
     """Return a function without arguments that returns the outputs: a SymPy Matrix, an Array for three axes, or a scalar.
 
     With `values`, symbols that have a value are replaced by it; with `time`, coordinates are functions of it.
     """
     checked_time(time)
 
-    def run() -> Any:
+    def run() -> sympy.Basic:
         expansion = expand(program, symbolic_constants(program, values))
         convert = Converter(expansion.ring)
         name = checked_time(time, expansion.ring.atoms)
@@ -34,7 +33,7 @@ def build(program: Program, values: bool = False, time: str | None = None) -> Ca
     return run
 
 
-def shaped(entries: list[sympy.Expr], port: Port) -> Any:
+def shaped(entries: list[sympy.Expr], port: Port) -> sympy.Basic:
     """Return a list of SymPy entries in the shape of an output."""
     if not port.shape:
         return entries[0]

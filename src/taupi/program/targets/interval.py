@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown
-from taupi.program.arguments import batch, in_order
+from taupi.errors import Argument, TaupiError
+from taupi.program.ports import batch, in_order
 from taupi.program.program import Port, Program
 from taupi.program.tape import Instruction
 
-Interval = tuple[Any, Any]  # (lo, hi): arrays over the boxes, or two numbers for a constant
+Ends = np.ndarray | np.float64 | float
+_Truth = Any  # of arrays or of two numbers: each takes & and |
+Interval = tuple[Ends, Ends]  # (lo, hi): arrays over the boxes, or two numbers for a constant
 
 # A sum, product, quotient or root of doubles is wrong by at most half an ulp, 2^-53 of the result; 2^-52 covers that and the
 # rounding of the outward shift itself. Below the normal numbers the error is absolute.
@@ -25,11 +27,11 @@ TURN = 4 * EPS
 UNKNOWN = np.nan  # an end that is not known: NaN propagates, and becomes infinity in the result
 
 
-def _out(lo: Any, hi: Any, by: float = EPS) -> Interval:
+def _out(lo: Ends, hi: Ends, by: float = EPS) -> Interval:
     return lo - (np.abs(lo) * by + TINY), hi + (np.abs(hi) * by + TINY)
 
 
-def _hull(w: Any, x: Any, y: Any, z: Any) -> Interval:
+def _hull(w: Ends, x: Ends, y: Ends, z: Ends) -> Interval:
     lo = np.minimum(np.minimum(w, x), np.minimum(y, z))
     return _out(lo, np.maximum(np.maximum(w, x), np.maximum(y, z)))
 
@@ -77,13 +79,13 @@ def _div(a: Interval, b: Interval) -> Interval:
     return np.where(pole, -np.inf, lo), np.where(pole, np.inf, hi)
 
 
-def _meets(a: Interval, point: float, period: float) -> Any:
+def _meets(a: Interval, point: float, period: float) -> Ends:
     """Return whether the interval may contain point + k period for some whole k."""
     lo, hi = (a[0] - point) / period, (a[1] - point) / period
     return np.ceil(lo - TURN * (1 + np.abs(lo))) <= np.floor(hi + TURN * (1 + np.abs(hi)))
 
 
-def _wave(function: Callable[[Any], Any], top: float) -> Callable[[Interval], Interval]:
+def _wave(function: Callable[[Ends], Ends], top: float) -> Callable[[Interval], Interval]:
     """Return the interval version of sine or cosine: the values at the ends, unless a crest or trough is in between."""
 
     def apply(a: Interval) -> Interval:
@@ -102,7 +104,7 @@ def _tan(a: Interval) -> Interval:
 
 
 def _rising(
-    function: Callable[[Any], Any], domain: tuple[float, float] = (-np.inf, np.inf), ulps: float = LIBM
+    function: Callable[[Ends], Ends], domain: tuple[float, float] = (-np.inf, np.inf), ulps: float = LIBM
 ) -> Callable[[Interval], Interval]:
     """Return the interval version of an increasing function, applied to the part of the interval in its domain."""
 
@@ -160,15 +162,15 @@ def _atan2(y: Interval, x: Interval) -> Interval:
 # Truth values: (0, 0) is never, (1, 1) always, (0, 1) sometimes --------------------------------------------------------
 
 
-def _truth(always: Any, never: Any) -> Interval:
+def _truth(always: _Truth, never: _Truth) -> Interval:
     return np.where(always, 1.0, 0.0), np.where(never, 0.0, 1.0)
 
 
-def _always(a: Interval) -> Any:
+def _always(a: Interval) -> _Truth:
     return (a[0] > 0) | (a[1] < 0)
 
 
-def _never(a: Interval) -> Any:
+def _never(a: Interval) -> _Truth:
     return (a[0] == 0) & (a[1] == 0)
 
 
@@ -224,7 +226,7 @@ OPERATIONS: dict[str, Callable[..., Interval]] = {
 }
 
 
-def build(program: Program) -> Callable[..., Any]:
+def build(program: Program) -> Callable[..., object]:
     """Return the program over boxes: each input is a pair (lo, hi) of arrays (..., *shape), and so is each output.
 
     Every value of the program for inputs in the box is between the two ends, whether computed exactly (with constants as
@@ -233,7 +235,7 @@ def build(program: Program) -> Callable[..., Any]:
     steps = _steps(program)
     places = [program.nonzeros(k) for k in range(len(program.outputs))]
 
-    def run(*args: Any, **kwargs: Any) -> Any:
+    def run(*args: object, **kwargs: object) -> object:
         lows, highs, shape = _boxes(program, args, kwargs)
         n = int(np.prod(shape, dtype=int))
         results = [(np.zeros((n, p.size)), np.zeros((n, p.size))) for p in program.outputs]
@@ -264,7 +266,11 @@ def _steps(program: Program) -> list[tuple[Instruction, list[int]]]:
     instructions = program.tape.instructions
     missing = sorted({i.op for i in instructions} - OPERATIONS.keys() - {"input", "const", "output"})
     if missing:
-        raise TaupiError(f"{program.name} uses {', '.join(missing)}, which the interval target does not know.")
+        raise TaupiError(
+            "{program} uses {missing:,}, which the interval target does not know.",
+            program=program.name,
+            missing=missing,
+        )
     last: dict[int, int] = {}
     for k, i in enumerate(instructions):
         for a in i.args:
@@ -278,7 +284,7 @@ def _steps(program: Program) -> list[tuple[Instruction, list[int]]]:
 
 
 def _boxes(
-    program: Program, args: Sequence[Any], kwargs: Mapping[str, Any]
+    program: Program, args: Sequence[object], kwargs: Mapping[str, object]
 ) -> tuple[list[np.ndarray], list[np.ndarray], tuple[int, ...]]:
     """Return the lower ends and the upper ends of all inputs, flat, and the batch shape."""
     values = in_order(program.name, program.inputs, args, kwargs)
@@ -288,14 +294,17 @@ def _boxes(
     for port, lo, hi in zip(program.inputs, flat[::2], flat[1::2], strict=True):
         if not (lo <= hi).all():
             raise TaupiError(
-                Argument(port.name), " has a lower end above its upper end (or NaN), expected lo <= hi everywhere."
+                "{argument} has a lower end above its upper end (or NaN), expected lo <= hi everywhere.",
+                argument=Argument(port.name),
             )
     return flat[::2], flat[1::2], shape
 
 
-def _pair(port: Port, value: Any) -> tuple[Any, Any]:
+def _pair(port: Port, value: object) -> tuple[np.ndarray, np.ndarray]:
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise TaupiError(
-            Argument(port.name), f" is {shown(value)}, expected a pair (lo, hi) of arrays: the ends of a box."
+            "{argument} is {got!r}, expected a pair (lo, hi) of arrays: the ends of a box.",
+            argument=Argument(port.name),
+            got=value,
         )
     return value[0], value[1]

@@ -1,12 +1,9 @@
-"""The sections of reports: where each is, and the order on its page.
+"""The sections of reports, one file per kind of page, each with its list in the order of the page.
 
-    sections/fit/   the page of a fit,  in the order of FIT_SECTIONS of its `__init__.py`
-    sections/run/   the page of runs,   in the order of RUN_SECTIONS of its `__init__.py`
-    sections/excitation/   the page of an exciting motion, in the order of EXCITATION_SECTIONS of its `__init__.py`
-    sections/fleet/   the page of a fleet, in the order of FLEET_SECTIONS of its `__init__.py`
-    sections/payload/   the page of a payload, in the order of PAYLOAD_SECTIONS of its `__init__.py`
-    sections/*.py   sections that several kinds of page share
+    fit.py          FIT_SECTIONS          run.py     RUN_SECTIONS
+    excitation.py   EXCITATION_SECTIONS   fleet.py   FLEET_SECTIONS
+    payload.py      PAYLOAD_SECTIONS      base.py    what they share, and the provenance of every page
 
-A section is a class in its own file, with a template of the same name beside it, `torque.py` and `torque.html`, or in its
-attribute `template`. To add one, write it into the folder of its page and add a line to that page's list.
+A section is a class with a name, a title, a template and the fields that go into it. To add one, write it into the file of its
+page and add it to that page's list.
 """

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
+import html
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taupi.checks import whole_number
-from taupi.dynamics.imu_form import require_bolted
 from taupi.dynamics.inverse import gravity_torque
 from taupi.dynamics.mass_matrix import mass_matrix
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import TaupiError
+from taupi.model.requirements import require_bolted
 from taupi.model.robot import Robot
-from taupi.reporting.viewer.motion import Track, track_of
-from taupi.reporting.viewer.overlays import Overlays
-from taupi.reporting.viewer.scene import SHORT, TUBE, Pose, Scene, along, quaternion, unit_tube
+from taupi.reporting.viewer.access import Access
+from taupi.reporting.viewer.scene import (
+    SHORT,
+    TUBE,
+    Overlays,
+    Pose,
+    Scene,
+    Track,
+    along,
+    quaternion,
+    track_of,
+    unit_tube,
+)
+
+if TYPE_CHECKING:
+    import viser
+    from numpy.typing import ArrayLike
 
 LINK, JOINT, MASS, BODY = (70, 100, 135), (224, 138, 46), (194, 55, 75), (47, 143, 62)
 SURFACE, TORQUE, FELT, CAPSULE = (175, 185, 196), (122, 85, 166), (224, 138, 46), (31, 111, 180)
@@ -29,11 +44,16 @@ PATIENCE = 10.0  # s: until when a server has started
 class View:
     """A page that shows a robot, as `taupi.view` returns it; it exists until `close`, or the end of the program.
 
-    `url` is its address. `q` is what is shown; `show(q)` moves the robot, `seek(t)` the motion. `server` is viser's, `robot`
-    what it shows, and `track` what is played, None for nothing.
+    Args:
+        server: Viser's server, which holds the page.
+        robot: What is shown.
+        track: Motion to play; None for nothing.
+
+    Attributes:
+        q: What is shown, (n,) in rad or m.
     """
 
-    def __init__(self, server: Any, robot: Robot, track: Track | None) -> None:
+    def __init__(self, server: viser.ViserServer, robot: Robot, track: Track | None) -> None:
         self._server, self._robot, self._track = server, robot, track
         self._scene = Scene(robot)
         self._around = Overlays(self._scene)
@@ -41,7 +61,7 @@ class View:
         self._gravity, self._mass = (f(robot).compile("numpy") for f in (gravity_torque, mass_matrix))
         self.q = np.zeros(robot.n)
         self._tau: np.ndarray | None = None  # of the motion that is played; else the torque that holds the robot still
-        self._capsules: list[tuple[Any, Any, Any]] = []
+        self._capsules: list[tuple[viser.SceneNodeHandle, ...]] = []
         self._draw()
         self._controls()
         self._player: threading.Thread | None = None
@@ -59,14 +79,18 @@ class View:
 
     # What can be done ---------------------------------------------------------------------------------------------
 
-    def show(self, q: Any) -> None:
-        """Show the robot at `q`, (n,) in rad or m."""
+    def show(self, q: ArrayLike) -> None:
+        """Show the robot at a configuration.
+
+        Args:
+            q: Positions of the joints, (n,) in rad or m.
+        """
         try:
             array = np.asarray(q, dtype=float)
         except (TypeError, ValueError):
             array = np.zeros(0)
         if array.shape != (self._robot.n,) or not np.isfinite(array).all():
-            raise TaupiError(Argument("q"), f" is {shown(q)}, expected {self._robot.n} finite numbers.")
+            raise TaupiError("{q} is {got!r}, expected {expected} finite numbers.", got=q, expected=self._robot.n)
         self._shown(array, None)
 
     def _shown(self, q: np.ndarray, tau: np.ndarray | None) -> None:
@@ -78,7 +102,11 @@ class View:
                 slider.value = float(np.clip(value, slider.min, slider.max))
 
     def seek(self, t: float) -> None:
-        """Show the motion at time `t`, s from its beginning."""
+        """Show the motion at a time.
+
+        Args:
+            t: Time from the beginning of the motion, s.
+        """
         if self._track is None:
             raise TaupiError("This view has no motion: give one, as in taupi.view(robot, run).")
         with self._lock:
@@ -151,7 +179,11 @@ class View:
             for handle, placed in zip(self._surfaces, pose.surfaces, strict=True):
                 handle.wxyz, handle.position = quaternion(placed[:, :3]), placed[:, 3]
             self._place_overlays(pose)
-        self._numbers.content = self.numbers()
+        self._say(self.numbers())
+
+    def _say(self, text: str) -> None:
+        """Show paragraphs of plain text: names come from files, and viser's Markdown would run what they contain."""
+        self._numbers.content = "".join(f"<p>{html.escape(part)}</p>" for part in text.split("\n\n"))
 
     def _place_overlays(self, pose: Pose) -> None:
         """Move the overlays that are shown around the robot."""
@@ -208,7 +240,7 @@ class View:
 
     def _controls(self) -> None:
         gui, self._sliders = self._server.gui, []
-        self._numbers = gui.add_markdown("")
+        self._numbers = gui.add_html("")
         with gui.add_folder("Show"):
             self._switch("frames", True, [*self._links, self._tip], "show_axes")
             self._switch("centres of mass", True, [ball for ball, _ in self._marks], "visible")
@@ -233,14 +265,14 @@ class View:
                 slider.on_update(self._slid)
                 self._sliders.append(slider)
 
-    def _switch(self, label: str, on: bool, handles: list[Any], attribute: str) -> None:
+    def _switch(self, label: str, on: bool, handles: list[viser.SceneNodeHandle], attribute: str) -> None:
         """Add a box that shows and hides parts of the scene."""
 
         def act(shown_now: bool) -> None:
             for handle in handles:
                 setattr(handle, attribute, shown_now)
 
-        def acted(event: Any) -> None:
+        def acted(event: viser.GuiEvent) -> None:
             with self._lock:
                 act(event.target.value)
                 self._place()
@@ -253,7 +285,7 @@ class View:
         with self._lock:
             keep = self._around.clearance
             if keep is None:
-                self._numbers.content = f"{self._robot.name} has no collision geometry.\n\n{self.numbers()}"
+                self._say(f"{self._robot.name} has no collision geometry.\n\n{self.numbers()}")
                 return
             if on and not self._capsules:
                 add, (vertices, faces) = self._server.scene, unit_tube()
@@ -270,11 +302,11 @@ class View:
 
     # Sliders also call back when this program moves them: such an event comes from no client.
 
-    def _sought(self, event: Any) -> None:
+    def _sought(self, event: viser.GuiEvent) -> None:
         if event.client is not None:
             self.seek(event.target.value)
 
-    def _slid(self, event: Any) -> None:
+    def _slid(self, event: viser.GuiEvent) -> None:
         if event.client is None:
             return
         with self._lock:
@@ -295,22 +327,30 @@ class View:
         return f"View of {self._robot.name} at {self.url}"
 
 
-def view(robot: Robot, motion: Any = None, *, host: str = "127.0.0.1", port: int = 8080) -> View:
-    """Show a `robot` in three dimensions in a browser, and return the `View` (needs the extra `view`).
+def view(robot: Robot, motion: object = None, *, host: str = "127.0.0.1", port: int = 8080) -> View:
+    """Show a robot in three dimensions in a browser, and return the `View` (needs the extra `view`).
 
     Links are the meshes of the description, or tubes where it has none. Frames, centres of mass, ellipsoids of inertia, torques,
     weights, the mass felt at the tip and capsules can be shown and hidden, joints are moved by sliders, and beside them are the
-    torques, the mass matrix and its condition. `motion` is a Log, a Run, a Trial or an Excitation to play.
+    torques, the mass matrix and its condition. The page is served from this program, fetches nothing from elsewhere, and answers
+    only to itself: other pages in the same browser cannot connect to it.
 
-    The page is served from this program at `host` and `port` (the next free one if it is taken) and fetches nothing from
-    elsewhere; over SSH, forward the port. `host="0.0.0.0"` lets other machines see it.
+    Args:
+        robot: What to show.
+        motion: A `Log`, `Run`, `Trial` or `Excitation` to play; by default none.
+        host: Address of this machine to serve the page at; "0.0.0.0" lets other machines see it, under the address or the name of
+            this one. Over SSH, forward the port.
+        port: Port of the page; the next free one if it is taken.
+
+    Raises:
+        TaupiError: Viser is missing, no page can be served at `host`, or the base of the robot moves freely.
 
     >>> import taupi as tp
     >>> page = tp.view(tp.load("puma560"))  # doctest: +SKIP
     >>> page.show([0.0, 0.7, -0.4, 0.0, 0.5, 0.0])  # doctest: +SKIP
     """
     if not isinstance(robot, Robot):
-        raise TaupiError(Argument("robot"), f" is {shown(robot)}, expected a Robot: use taupi.load(...).")
+        raise TaupiError("{robot} is {got!r}, expected a Robot: use taupi.load(...).", got=robot)
     require_bolted(robot, "The view")
     whole_number("port", port, most=LAST_PORT)
     if not isinstance(host, str) or not host.strip():  # an empty one would mean every address of this machine
@@ -320,14 +360,24 @@ def view(robot: Robot, motion: Any = None, *, host: str = "127.0.0.1", port: int
         import viser
     except ImportError:
         raise TaupiError('The view in three dimensions needs viser: pip install "taupi[view]".') from None
-    return View(
-        _served(lambda: viser.ViserServer(host=host, port=port, label=robot.name, verbose=False), host), robot, track
-    )
+    access = Access(host)
+
+    def serve() -> viser.ViserServer:
+        with access.checked():
+            return viser.ViserServer(host=host, port=port, label=robot.name, verbose=False)
+
+    server = _served(serve, host)
+    if not access.is_checked:
+        server.stop()
+        raise TaupiError(
+            "This version of viser ({version}) cannot be kept from other pages.", version=viser.__version__
+        )
+    return View(server, robot, track)
 
 
-def _served(serve: Callable[[], Any], host: str) -> Any:
+def _served(serve: Callable[[], viser.ViserServer], host: str) -> viser.ViserServer:
     """Return the server that `serve` starts; viser waits forever for one that cannot listen on `host`."""
-    servers: list[Any] = []
+    servers: list[viser.ViserServer] = []
     starting = threading.Thread(target=lambda: servers.append(serve()), daemon=True)
     starting.start()
     starting.join(PATIENCE)
@@ -336,9 +386,9 @@ def _served(serve: Callable[[], Any], host: str) -> Any:
     return servers[0]
 
 
-def _not_served(host: Any) -> TaupiError:
+def _not_served(host: object) -> TaupiError:
     return TaupiError(
-        Argument("host"),
-        f" is {shown(host)}, where no page can be served; expected an address of this machine.",
+        "{host} is {got!r}, where no page can be served; expected an address of this machine.",
         remedy="Use 127.0.0.1, or 0.0.0.0 to let other machines see the page.",
+        got=host,
     )

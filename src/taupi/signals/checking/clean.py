@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from taupi.checks import positive
-from taupi.errors import Argument, InPython, TaupiError, shown
-from taupi.settings import takes
+from taupi.errors import Argument, InPython, TaupiError
+from taupi.settings import settle
 from taupi.signals.checking import rules
-from taupi.signals.filtering.smoothing import Gaps
-from taupi.signals.log import Log
+from taupi.signals.filtering.smoothing import Gaps, GapsOptions
+from taupi.signals.log import COMMANDS, Log
 from taupi.signals.stretches import Stretches, mean_step, median_step
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Gaps of up to this many steps are filled by interpolation.
 SHORT_GAP = 10
@@ -63,23 +68,36 @@ class UniformTime:
             return
         worst = int(np.argmax(np.abs(steps - step)))
         raise TaupiError(
-            f"time steps by {steps[worst]:.6g} s before row {row + worst}, and by {step:.6g} s elsewhere. A file that is "
-            "streamed has to be uniform in time:",
-            remedy=(
-                *(InPython("clean it first with taupi.clean_log, or "), "read it whole with "),
-                *(Argument("stream", False), "."),
-            ),
+            "time steps by {step:.6g} s before row {row}, and by {other_step:.6g} s elsewhere. A file that "
+            "is streamed has to be uniform in time:",
+            remedy="{way}read it whole with {stream=False}.",
+            step=steps[worst],
+            row=row + worst,
+            other_step=step,
+            way=InPython("clean it first with taupi.clean_log, or "),
         )
 
 
-@takes(gaps=Gaps)
-def clean_log(log: Log, *, rate_hz: float | None = None, gaps: Gaps) -> Log:
+def clean_log(
+    log: Log, *, rate_hz: float | None = None, gaps: Gaps | None = None, **options: Unpack[GapsOptions]
+) -> Log:
     """Return the `log` sorted, complete, and uniform in time, by the rules that `check_log` states.
 
     Samples are sorted by time, and the first of equal stamps is kept. Missing values and short gaps are interpolated; longer ones
     are refused, unless `long_gaps` says otherwise (`log.segments()` gives all stretches without one). Then every signal is
-    interpolated by cubic splines on a grid of `rate_hz` samples per second, by default the rate of the mean step; stamps that are
-    uniform already stay as they are. The `notes` of the result say what was done.
+    interpolated by cubic splines on a uniform grid; stamps that are uniform already stay as they are.
+
+    Args:
+        log: The log, of at least 4 samples with different time stamps.
+        rate_hz: Samples per second of the grid, Hz; by default the rate of the mean step.
+        gaps: How gaps are handled, whole; the defaults of `taupi.Gaps` otherwise.
+        **options: Fields of `taupi.Gaps` instead: `short_gap` (s) and `long_gaps`.
+
+    Returns:
+        The log; its `notes` say what was done.
+
+    Raises:
+        TaupiError: The time restarts, a channel holds no number, or a long gap is refused.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(100) / 100 + np.random.default_rng(0).uniform(0, 2e-3, 100)
@@ -87,25 +105,48 @@ def clean_log(log: Log, *, rate_hz: float | None = None, gaps: Gaps) -> Log:
     >>> bool(np.ptp(np.diff(log.time)) < 1e-12), bool(np.abs(log.q[:, 0] - np.sin(log.time)).max() < 1e-6)
     (True, True)
     """
+    (settings,) = settle(clean_log, options, (Gaps, gaps))
     if not isinstance(log, Log):
-        raise TaupiError(Argument("log"), f" is {shown(log)}, expected a Log.")
-    log = _sorted_by_time(log)
+        raise TaupiError("{log} is {got!r}, expected a Log.", got=log)
+    refuse_several_runs(log)
+    log = _sorted_by_time(log.with_(segment=None))
     step = median_step(log.time)
     if len(log) < 4 or step <= 0:
-        raise TaupiError(Argument("log"), f" has {len(log)} samples with different time stamps, expected at least 4.")
-    limit = SHORT_GAP * step if gaps.short_gap is None else gaps.short_gap
-    log = _without_missing_values(log, limit, gaps.long_gaps)
-    log = _without_long_gaps(log, limit, gaps.long_gaps)
+        raise TaupiError("{log} has {got} samples with different time stamps, expected at least 4.", got=len(log))
+    limit = SHORT_GAP * step if settings.short_gap is None else settings.short_gap
+    log = _without_missing_values(log, limit, settings.long_gaps)
+    log = _without_long_gaps(log, limit, settings.long_gaps)
     return _on_uniform_grid(log, rate_hz)
 
 
+def refuse_several_runs(log: Log, before: float | None = None) -> None:
+    """Refuse a log of several runs: nothing may be filtered or differentiated from one to the next.
+
+    `before` is the number of the run before a block of a stream.
+    """
+    other = before is not None and log.segment is not None and bool(log.segment[0] != before)
+    if not len(log.seams) and not other:
+        return
+    raise TaupiError(
+        "the log holds several runs, and is to be filtered as one.",
+        remedy="{way} one of them with {rows}.",
+        rows=Argument("rows", f":{log.seams[0]}" if len(log.seams) else "first:stop"),
+        way=InPython("Take log.runs(), or read", "Read"),
+    )
+
+
 def _sorted_by_time(log: Log) -> Log:
+    if (np.diff(log.time[np.isfinite(log.time)]) < 0).any():
+        _refuse_restart(log.rows(np.isfinite(log.time)))
+    return in_order(log)
+
+
+def in_order(log: Log) -> Log:
+    """Return a log by time: without samples that have no stamp or the same one as another, and with notes on each of these."""
     known = np.isfinite(log.time)
     if not known.all():
         log = log.rows(known, f"left out {int((~known).sum())} samples without a time stamp")
-    if (np.diff(log.time) < 0).any():
-        back = int((np.diff(log.time) < 0).sum())
-        _refuse_restart(log)
+    if back := int((np.diff(log.time) < 0).sum()):
         log = log.rows(np.argsort(log.time, kind="stable"), f"sorted by time, which stepped backwards {back} times")
     first = np.concatenate(([True], np.diff(log.time) > 0)) if len(log) else np.zeros(0, dtype=bool)
     if not first.all():
@@ -125,9 +166,16 @@ def _refuse_restart(log: Log) -> None:
         return
     row = int(restarts[0]) + 1
     raise TaupiError(
-        f"time restarts in row {row}, {len(restarts)} time{'s' * (len(restarts) > 1)} in all: from {log.time[row - 1]:g} to "
-        f"{log.time[row]:g} s. The log holds several runs.",
-        remedy=("Read one of them with ", Argument("rows", f":{row}"), InPython(", or take log.segments()"), "."),
+        "time restarts in row {row}, {count} time{which} in all: from {time:g} to {other_time:g} s. The "
+        "log holds several runs.",
+        remedy="Read one of them with {rows}{segments}.",
+        row=row,
+        count=len(restarts),
+        which="s" * (len(restarts) > 1),
+        time=log.time[row - 1],
+        other_time=log.time[row],
+        rows=Argument("rows", f":{row}"),
+        segments=InPython(", or take log.segments()"),
     )
 
 
@@ -148,16 +196,21 @@ def _without_missing_values(log: Log, limit: float, long_gaps: str) -> Log:
             long = Stretches(stretches.starts[too_long], stretches.stops[too_long])
             if len(long) and long_gaps == "refuse":
                 raise TaupiError(
-                    f"{name} of {log.names[j]} is missing for {seconds.max():.4g} s, {long}.",
-                    remedy=(
-                        *("Use ", InPython("log.drop_gaps(), "), Argument("short_gap", ...), ", "),
-                        *(Argument("long_gaps", "interpolate"), " or ", Argument("long_gaps", "longest"), "."),
-                    ),
+                    "{name} of {other_name} is missing for {seconds:.4g} s, {long}.",
+                    remedy=("Use {drop_gaps}{short_gap=...}, {long_gaps='interpolate'} or {long_gaps='longest'}."),
+                    name=name,
+                    other_name=log.names[j],
+                    seconds=seconds.max(),
+                    long=long,
+                    drop_gaps=InPython("log.drop_gaps(), "),
                 )
             if long_gaps == "longest":
                 cut |= long.mask(len(log))
             present = ~missing[:, j]
-            complete[:, j] = np.interp(log.time, log.time[present], value[present, j])
+            if name in COMMANDS:  # what was not written down is taken to be what was sent before
+                complete[:, j] = value[np.maximum.accumulate(np.where(present, np.arange(len(log)), 0)), j]
+            else:
+                complete[:, j] = np.interp(log.time, log.time[present], value[present, j])
             filled += stretches.count
         changed[name] = complete
     if changed:
@@ -173,8 +226,11 @@ def _without_incomplete_ends(log: Log) -> Log:
             continue
         for j in np.flatnonzero(~finite.any(axis=0)):
             raise TaupiError(
-                f"{name} of {log.names[j]} holds no number at all.",
-                remedy=InPython(
+                "{name} of {other_name} holds no number at all.",
+                remedy="{select}",
+                name=name,
+                other_name=log.names[j],
+                select=InPython(
                     "Leave the joint out with log.select(...).",
                     "Leave its columns out of the mapping, and lock the joint.",
                 ),
@@ -200,12 +256,14 @@ def _without_long_gaps(log: Log, limit: float, long_gaps: str) -> Log:
     if long_gaps == "refuse":
         worst = int(long[np.argmax(steps[long])])
         raise TaupiError(
-            f"time has {len(long)} gap{'s' * (len(long) > 1)} longer than {limit:.3g} s; the longest, {steps[worst]:.4g} s, is "
-            f"after row {worst}.",
-            remedy=(
-                *("Use ", InPython("log.segments(), "), Argument("long_gaps", "longest"), " or "),
-                *(Argument("long_gaps", "interpolate"), "."),
-            ),
+            "time has {count} gap{which} longer than {limit:.3g} s; the longest, {step:.4g} s, is after row {worst}.",
+            remedy="Use {segments}{long_gaps='longest'} or {long_gaps='interpolate'}.",
+            count=len(long),
+            which="s" * (len(long) > 1),
+            limit=limit,
+            step=steps[worst],
+            worst=worst,
+            segments=InPython("log.segments(), "),
         )
     if long_gaps == "interpolate":
         return log.with_(notes=f"interpolated over {len(long)} long gaps, up to {steps[long].max():.4g} s")
@@ -231,4 +289,13 @@ def _on_uniform_grid(log: Log, rate_hz: float | None) -> Log:
 def _interpolated(log: Log, time: np.ndarray) -> dict[str, np.ndarray]:
     from scipy.interpolate import CubicSpline
 
-    return {name: CubicSpline(log.time, value)(time) for name, value in log.signals.items()}
+    # A command holds from its sample to the next one, unless the drive goes straight from one to the next; a switch always holds.
+    straight = COMMANDS[:-1] if log.drive is not None and log.drive.hold == "linear" else ()
+    held = np.searchsorted(log.time, time, side="right") - 1
+    result = {}
+    for name, value in log.signals.items():
+        if name in straight:
+            result[name] = np.stack([np.interp(time, log.time, column) for column in value.T], axis=1)
+        else:
+            result[name] = value[held] if name in COMMANDS else CubicSpline(log.time, value)(time)
+    return result

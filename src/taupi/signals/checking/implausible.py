@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from taupi.errors import Argument, InPython, TaupiError
+from taupi.signals.checking import rules
 from taupi.signals.log import Log
 from taupi.signals.stretches import median_step
 
@@ -32,8 +33,13 @@ def refuse_absurd(log: Log, first_row: int = 0) -> None:
         wrong = np.isfinite(value) & (np.abs(value) > ABSURD)
         if wrong.any():
             row, joint = np.argwhere(wrong)[0].tolist()
-            place = f"{name} of {log.names[joint]} is {value[row, joint]:.3g} in row {first_row + row}"
-            raise TaupiError(f"{place}, more than any robot has. Correct the log.")
+            raise TaupiError(
+                "{name} of {other_name} is {value:.3g} in row {first_row}, more than any robot has. Correct the log.",
+                name=name,
+                other_name=log.names[joint],
+                value=value[row, joint],
+                first_row=first_row + row,
+            )
 
 
 def refuse_slow(log: Log) -> None:
@@ -41,8 +47,33 @@ def refuse_slow(log: Log) -> None:
     step = median_step(log.time)
     if step >= SLOW:
         raise TaupiError(
-            f"time steps by {step:.3g} s, too slow for a motion. Give the unit of time in a mapping: unit = 'ms', perhaps."
+            "time steps by {step:.3g} s, too slow for a motion. Give the unit of time in a mapping: unit = "
+            "'ms', perhaps.",
+            step=step,
         )
+
+
+def refuse_jumps(log: Log, first_row: int = 0) -> None:
+    """Refuse a log, or the part of one that begins at `first_row`, in which q jumps from one motion to another.
+
+    It holds several runs, and is to be filtered as one.
+    """
+    rows = rules.jumps(log)
+    if not len(rows):
+        return
+    row = int(rows[0])
+    joint = int(np.argmax(np.abs(log.q[row] - log.q[row - 1])))
+    raise TaupiError(
+        "q of {joint} jumps from {before:.4g} to {after:.4g} in row {row}, as no motion does: the log seems to hold "
+        "several runs.",
+        remedy="Name the column that numbers them in a mapping, {segment}, or read one of them with {rows}.",
+        joint=log.names[joint],
+        before=log.q[row - 1, joint],
+        after=log.q[row, joint],
+        row=first_row + row,
+        segment='segment = "..."',
+        rows=Argument("rows", f":{first_row + row}"),
+    )
 
 
 def refuse_backwards(log: Log) -> None:
@@ -50,10 +81,8 @@ def refuse_backwards(log: Log) -> None:
     if median_step(log.time) <= 0:
         raise TaupiError(
             "time does not step forwards. A file that is streamed has to be in order:",
-            remedy=(
-                *(InPython("sort it first with taupi.clean_log, or "), "read it whole with "),
-                *(Argument("stream", False), ", which sorts it."),
-            ),
+            remedy="{way}read it whole with {stream=False}, which sorts it.",
+            way=InPython("sort it first with taupi.clean_log, or "),
         )
 
 
@@ -65,16 +94,46 @@ def refuse_missing(log: Log, first_row: int = 0) -> None:
             row, joint = np.argwhere(wrong)[0].tolist()
             channel = name if name == "time" else f"{name} of {log.names[joint]}"
             raise TaupiError(
-                f"{channel} is missing in row {first_row + row}. A file that is streamed has to be complete:",
-                remedy=(
-                    *(InPython("clean it first with taupi.clean_log, or "), "read it whole with "),
-                    *(Argument("stream", False), "."),
-                ),
+                "{channel} is missing in row {first_row}. A file that is streamed has to be complete:",
+                remedy="{way}read it whole with {stream=False}.",
+                channel=channel,
+                first_row=first_row + row,
+                way=InPython("clean it first with taupi.clean_log, or "),
             )
 
 
 def refuse_silence(log: Log) -> None:
     """Refuse a log whose torque is zero throughout."""
     (tau,) = log.need("tau")
-    if not tau.any():
-        raise TaupiError(f"tau of {', '.join(log.names)} is 0 in every row: nothing was measured. Map its columns.")
+    if len(tau) and not tau.any():
+        raise TaupiError("tau of {names:,} is 0 in every row: nothing was measured. Map its columns.", names=log.names)
+
+
+# Rows that are examined, and the share of the torque up to which a deviation from a multiple is rounding.
+_ROWS, _ROUNDING = 2000, 1e-6
+
+
+def rests_on_gains(log: Log) -> bool:
+    """Return whether tau is a combination of the currents, or of voltages and speeds of the motors, apart from rounding.
+
+    >>> import numpy as np
+    >>> current = np.random.default_rng(0).normal(size=(50, 2))
+    >>> log = Log(np.arange(50) / 100, np.zeros((50, 2)), current=current, tau=current * [9.0, 4.0])
+    >>> rests_on_gains(log), rests_on_gains(log.with_(tau=current**3))
+    (True, False)
+    """
+    if log.tau is None:
+        return False
+    for names in (("current",), ("voltage", "thetad"), ("voltage",)):
+        signals = [log.signals[name] for name in names if name in log.signals]
+        if len(signals) < len(names):
+            continue
+        both = np.hstack([log.tau, *signals])[:_ROWS]
+        both = both[np.isfinite(both).all(axis=1)]
+        tau, drive = both[:, : log.n], both[:, log.n :]
+        if len(both) <= drive.shape[1] or not tau.any():
+            continue
+        rest = tau - drive @ np.linalg.lstsq(drive, tau, rcond=None)[0]
+        if np.linalg.norm(rest) < _ROUNDING * np.linalg.norm(tau):
+            return True
+    return False

@@ -1,4 +1,4 @@
-"""The thresholds of `check_log`, each with its reason, and what cleaning does about each kind of finding."""
+"""What the checks of a log measure: thresholds, each with its reason, and the rows and channels that exceed them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.errors import Argument, InPython, Part
+from taupi.signals.log import COMMANDS
 from taupi.signals.stretches import GAP, Stretches, median_step
 
 if TYPE_CHECKING:
@@ -29,35 +29,17 @@ DISAGREES = 0.25
 
 EFFORTS = ("tau", "current", "voltage", "tau_m")
 
+# A joint whose command is this many seconds ahead: no drive waits as long, so clocks differ, or it follows slowly.
+LATE = 0.15
+# Commands that are new in fewer than this share of the samples in which they change at all were sent at a lower rate.
+HELD = 0.5
+# Torques that the law asks for, as multiples of the limit of the joint: beyond, or below, gains are most likely in another unit.
+GAINS = (0.005, 5.0)
+# Servos whose duty is at its limit for a larger share of the time mostly have the number of a register for a gain.
+FULL_DUTY = 0.5
+
 # Samples in motion that repeat the previous one are reported above this share: noise then looks smaller than it is.
 REPEATED = 0.01
-
-_LONG = (Argument("long_gaps", "interpolate"), " or ", Argument("long_gaps", "longest"))
-_PREPARE = InPython("prepare(...)", "taupi identify")
-
-# What `clean_log` does about each kind of finding, or, if it does nothing, what a user can do.
-RULES: dict[str, tuple[Part, ...]] = {
-    "time-missing": ("leaves these samples out",),
-    "time-reversed": ("sorts the samples by time; refuses a file in which time restarts",),
-    "time-duplicate": ("keeps the first sample of equal stamps",),
-    "gap": ("interpolates gaps up to ", Argument("short_gap"), "; refuses longer ones unless ", *_LONG),
-    "jitter": ("interpolates all signals on a uniform grid of the mean step",),
-    "missing": ("interpolates stretches up to ", Argument("short_gap"), "; refuses longer ones unless ", *_LONG),
-    "repeated": ("keeps them; ", Argument("decimate"), " keeps only every n-th sample"),
-    "dead": (
-        "keeps it; ",
-        InPython(
-            "leave the joint out with log.select(...), or give its equations no weight",
-            "leave its columns out of the mapping, and lock the joint",
-        ),
-    ),
-    "saturated": ("keeps it; these samples do not obey the model, so leave them out of a fit",),
-    "standstill": ("keeps it; ", _PREPARE, " trims it at both ends, since sign(qd) is noise there"),
-    "still": ("keeps it; nothing about this joint's inertia can be identified",),
-    "one-way": ("keeps it; its Coulomb friction and its offset cannot be separated",),
-    "disagrees": ("keeps it; ", _PREPARE, " differentiates q itself and does not use it"),
-    "limit": ("keeps it; check units, joint order and offsets",),
-}
 
 
 def still_travel(unit: str) -> float:
@@ -87,11 +69,12 @@ def most_common(x: np.ndarray) -> tuple[float, float]:
 
 
 def repeats(log: Log) -> np.ndarray:
-    """Return the rows (N,) in which every recorded value is the same as in the row before."""
+    """Return the rows (N,) in which every measured value is the same as in the row before."""
     result = np.zeros(len(log), dtype=bool)
     result[1:] = True
-    for value in log.signals.values():
-        result[1:] &= (value[1:] == value[:-1]).all(axis=1)
+    for name, value in log.signals.items():
+        if name not in COMMANDS:
+            result[1:] &= (value[1:] == value[:-1]).all(axis=1)
     return result
 
 
@@ -135,6 +118,72 @@ def turns(q: np.ndarray) -> np.ndarray:
     quiet = np.quantile(steps[np.isfinite(steps)], 0.9) if np.isfinite(steps).any() else np.inf
     with np.errstate(invalid="ignore"):
         return np.asarray((np.abs(steps - 2 * np.pi) < 1.0) & (quiet < 0.5))
+
+
+# A step of q this many times as large as nearly all others, and as those around it, is no motion.
+JUMP = 4.0
+# It is motion that was missed if no more than this share of its square is off the direction of so many steps before and after it,
+# which differ from each other by no more than this, in squares.
+OFF, AROUND, TURNED = 0.2, 6, 3.0
+
+
+def jumps(log: Log) -> np.ndarray:
+    """Return the rows before which q jumps from one motion to another: where a file holds several runs.
+
+    A jump is a single step far larger than the others of its joint, and than its neighbours, from which q does not come back, as
+    it does from a spike. A step of about a turn is an encoder that wraps around; one after a gap, after rows that repeat each
+    other, or along the motion of all joints before and after it, is the motion that was missed.
+
+    >>> import numpy as np, taupi as tp
+    >>> t = np.arange(200) / 100
+    >>> q = np.concatenate([np.sin(t[:100]), 1.5 + np.sin(t[100:])])
+    >>> jumps(tp.Log(t, q[:, None]))
+    array([100])
+    """
+    if len(log) < 20:
+        return np.zeros(0, dtype=int)
+    steps = np.abs(np.diff(log.q, axis=0))
+    times, held = np.diff(log.time), repeats(log)
+    clean = (times > 0) & (times <= GAP * median_step(log.time)) & ~held[1:] & ~held[:-1]
+    single, several = np.zeros((2, len(steps)), dtype=int)
+    for own in steps.T:
+        known = own[np.isfinite(own) & (own > 0)]
+        if not len(known):
+            continue
+        usual = max(float(np.quantile(known, 0.99)), 4 * float(np.median(known)))
+        padded = np.pad(np.nan_to_num(own, nan=np.inf), 2, mode="edge")
+        around = np.max([padded[:-4], padded[1:-3], padded[3:-1], padded[4:]], axis=0)
+        # One joint whose values were held moves on by as many steps as it was held.
+        waited = np.convolve(own == 0, np.ones(5), mode="full")[: len(own)]
+        with np.errstate(invalid="ignore"):
+            alone = (own > JUMP * np.maximum(around, usual)) & (np.abs(own - 2 * np.pi) > 1.0)
+            several += alone & (own > 2 * usual * (1 + waited))
+            single += alone & (own > JUMP * usual * (1 + waited))
+    rows = np.flatnonzero(clean & ((single > 0) | (several > 1))) + 1
+    return rows[[not _goes_on(log.q, row) for row in rows.tolist()]]
+
+
+def _goes_on(q: np.ndarray, row: int) -> bool:
+    """Return whether the step of q (N, n) to a row lies along the motion of several joints, as if samples were missing there.
+
+    The motion is that of a few steps before and after it, and, if more are missing, of as many as these: it goes on over them.
+    """
+    if q.shape[1] < 2:
+        return False
+    missing = _steps_along(q, row, AROUND)
+    return missing > 0 and (missing <= AROUND or _steps_along(q, row, round(missing)) > 0)
+
+
+def _steps_along(q: np.ndarray, row: int, around: int) -> float:
+    """Return how many steps, as those `around` it are on average, the step of q to a row is; 0 if it is off their direction."""
+    steps = np.diff(q[max(row - 1 - around, 0) : row + around + 1], axis=0)
+    at = min(row - 1, around)
+    before, after, step = steps[:at].mean(axis=0), steps[at + 1 :].mean(axis=0), steps[at]
+    mean = (before + after) / 2
+    along = float(mean @ step) / max(float(mean @ mean), 1e-12)
+    steady = float(np.sum((before - after) ** 2)) < TURNED * float(mean @ mean)
+    off = float(np.sum((step - along * mean) ** 2)) >= OFF * float(step @ step)
+    return along if steady and not off else 0.0
 
 
 def still_window(step: float) -> int:

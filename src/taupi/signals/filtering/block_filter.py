@@ -7,12 +7,15 @@ x(s), which go from block to block as z <- p^K z + g, with g from the block's ow
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 
+from taupi.signals.filtering.derivatives import central_stencils
 from taupi.signals.filtering.filters import butterworth, checked_samples, filter_roots, settle_rows
+from taupi.signals.log import Log
 
 # Samples that are kept per block: if every or every second one is kept, and if fewer are. With smaller blocks, the states cost
 # more than the block itself; with larger ones, the block's own matrix does.
@@ -29,7 +32,7 @@ def zero_phase(
     """Return `butterworth(x, rate_hz, cutoff_hz, order)[rows]`, at the cost of the requested rows only.
 
     `x` (N, ...) are samples, filtered along the first axis, `rows` a slice with a positive step, by default every row. Values
-    agree with those of the filter run over the whole record to 1e-11 of their size.
+    agree with the filter run over the whole record to 1e-11 of their size.
 
     >>> import numpy as np
     >>> x = np.random.default_rng(0).normal(size=(3000, 2)).cumsum(axis=0)
@@ -148,7 +151,7 @@ class ZeroPhaseStream:
         self._gains.append(self._design.as_complex(product[:, :, outputs:]))
 
     def _complete(self, last: bool) -> np.ndarray:
-        """Return the samples of blocks with enough known neighbours; at the end, those of all blocks."""
+        """Return the samples of blocks with enough known neighbours; at the end, of all blocks."""
         design, ahead = self._design, self._design.ahead(self._reach)
         columns, outputs = len(self._rest), design.spread.shape[1]
         nothing = np.zeros((2 * len(design.powers), columns, ahead))
@@ -207,7 +210,7 @@ class _Design:
         return int(2 ** np.ceil(np.log2(max(1, -(-reach // self.size)))))
 
     def as_complex(self, gains: np.ndarray) -> np.ndarray:
-        """Return gains (C, B, 4 k) of blocks as complex numbers (2 k, C, B): those of each pole on either side lie together."""
+        """Return gains (C, B, 4 k) of blocks as complex numbers (2 k, C, B), the gains of each pole on either side together."""
         poles = len(self.powers)
         parts = gains.transpose(2, 0, 1).reshape(2, 2, poles, *gains.shape[:2])
         result = np.empty((2, *parts.shape[2:]), dtype=complex)
@@ -276,3 +279,81 @@ def _design(rate_hz: float, cutoff_hz: float, order: int, step: int, stencils: t
     gather = np.concatenate([*local, forwards.real.T, forwards.imag.T, backwards.real.T, backwards.imag.T], axis=1)
     spread = np.concatenate([np.concatenate(after, axis=1), np.concatenate(before, axis=1)])
     return _Design(size, kept, margin, gather, spread, p**size)
+
+
+# What recorded signals become, by name: the signal itself, its derivative and its second derivative, as far as they are named.
+Derived = Mapping[str, tuple[str, ...]]
+
+
+@dataclass
+class _Group:
+    """Signals with equally many derivatives, on their way through one filter; `ready` are the results so far, (S, C, M) each."""
+
+    names: tuple[str, ...]
+    stream: ZeroPhaseStream
+    ready: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, block: Log) -> None:
+        rows = [block.signals[name].T for name in self.names]
+        x = np.ascontiguousarray(rows[0]) if len(rows) == 1 else np.concatenate(rows)
+        if not np.isfinite(x.sum()):
+            checked_samples(x.T)
+        self.ready.append(self.stream.add(x))
+
+    @property
+    def count(self) -> int:
+        return sum(part.shape[2] for part in self.ready)
+
+    def take(self, count: int) -> np.ndarray:
+        every = self.ready[0] if len(self.ready) == 1 else np.concatenate(self.ready, axis=2)
+        self.ready = [every[:, :, count:]]
+        return every[:, :, :count]
+
+
+def smoothed_stream(
+    blocks: Iterable[Log], rate_hz: float, cutoff_hz: float, order: int, edge: int, step: int, derived: Derived
+) -> Iterator[Log]:
+    """Yield the blocks of a uniform log, each signal of `derived` filtered by `butterworth` and differentiated by `central`.
+
+    `edge` samples are cut at each end, and every `step`-th of the others is kept; commands, supply and temperature as they are.
+    """
+    stencils: tuple[Stencil, ...] = (VALUE, *central_stencils(rate_hz))
+    groups: list[_Group] = []
+    for count in sorted({len(names) for names in derived.values()}):
+        members = tuple(name for name, names in derived.items() if len(names) == count)
+        groups.append(_Group(members, ZeroPhaseStream(rate_hz, cutoff_hz, order, edge, step, stencils[:count])))
+    made = {target for names in derived.values() for target in names}
+    first: Log | None = None
+    kept: dict[str, np.ndarray] = {}  # time, and the signals that are not filtered, of the samples still to come
+    samples, emitted = 0, 0
+    for block in blocks:
+        as_recorded = {"time": block.time, **{k: v for k, v in block.signals.items() if k not in made}}
+        if first is None:
+            first, kept = block, {name: value[:0] for name, value in as_recorded.items()}
+        if not len(block):
+            continue
+        start = (edge - samples) % step if samples >= edge else edge - samples
+        kept = {name: np.concatenate([value, as_recorded[name][start::step]]) for name, value in kept.items()}
+        samples += len(block)
+        for group in groups:
+            group.add(block)
+        count = min(group.count for group in groups)
+        if count:
+            yield _log(first, {name: value[:count] for name, value in kept.items()}, groups, derived)
+            kept, emitted = {name: value[count:] for name, value in kept.items()}, emitted + count
+    for group in groups:
+        group.ready.append(group.stream.end())
+    count = len(range(edge, samples - edge, step)) - emitted
+    if count > 0 and first is not None:
+        yield _log(first, {name: value[:count] for name, value in kept.items()}, groups, derived)
+
+
+def _log(first: Log, kept: dict[str, np.ndarray], groups: list[_Group], derived: Derived) -> Log:
+    """Return the next samples: of all groups, and the `kept` ones as they were recorded."""
+    signals = dict(kept)
+    for group in groups:
+        results = group.take(len(kept["time"]))
+        for k, name in enumerate(group.names):
+            own = slice(k * first.n, (k + 1) * first.n)
+            signals |= {target: results[s, own].T for s, target in enumerate(derived[name])}
+    return first.with_(**signals)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.checks import finite, positive
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.signals.log import Log
 
 
@@ -31,8 +31,11 @@ def estimate_delay(x: np.ndarray, y: np.ndarray, rate_hz: float, max_delay: floa
     r(d) is the correlation of x(t) and y(t + d) over the samples they share, so that the ends of the record do not bias it. The
     best whole lag comes from products of Fourier transforms, the fraction from a least-squares fit of a cubic spline of y.
 
-    `x` and `y` are (N,), or (N, n) for n joints, which are scaled to equal variance and added up; `rate_hz` is in samples per
-    second. Delays of up to `max_delay` seconds are considered, by default a tenth of the record.
+    Args:
+        x: The first signal (N,), or (N, n) for n joints, which are scaled to equal variance and added up.
+        y: The signal that may lag behind, of the same shape.
+        rate_hz: Samples per second, Hz.
+        max_delay: The largest delay that is considered, s; by default a tenth of the record.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(2000) / 1000
@@ -45,7 +48,7 @@ def estimate_delay(x: np.ndarray, y: np.ndarray, rate_hz: float, max_delay: floa
     rate = positive("rate_hz", rate_hz)
     a, b = _standardise(x, "x"), _standardise(y, "y")
     if a.shape != b.shape:
-        raise TaupiError(Argument("y"), f" has shape {np.shape(y)}, expected that of x, {np.shape(x)}.")
+        raise TaupiError("{y} has shape {got}, expected that of x, {x}.", got=np.shape(y), x=np.shape(x))
     reach = len(a) / rate / 10 if max_delay is None else positive("max_delay", max_delay)
     reach = min(reach, (len(a) - 1) / rate / 2)
     lags = np.arange(-int(reach * rate), int(reach * rate) + 1)
@@ -110,8 +113,12 @@ def _correlation(a: np.ndarray, b: np.ndarray, lags: np.ndarray) -> np.ndarray:
 def remove_delay(log: Log, signal: str, seconds: float) -> Log:
     """Return the `log` with one `signal` shifted earlier by its delay d = `seconds`: y(t + d).
 
-    `signal` is its name, such as "tau". Samples that then have no value of it, at the end of the record, are cut off. A negative
-    delay shifts it later.
+    Samples that then have no value of it, at the end of the record, are cut off.
+
+    Args:
+        log: The log.
+        signal: The name of the signal, such as "tau".
+        seconds: Its delay, s; a negative one shifts it later.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(500) / 100
@@ -125,7 +132,9 @@ def remove_delay(log: Log, signal: str, seconds: float) -> Log:
     (value,) = log.need(signal)
     delay = finite("seconds", seconds)
     if abs(delay) >= log.duration:
-        raise TaupiError(Argument("seconds"), f" is {delay:g}, expected less than the log's {log.duration:g} s.")
+        raise TaupiError(
+            "{seconds} is {got:g}, expected less than the log's {duration:g} s.", got=delay, duration=log.duration
+        )
     at = log.time + delay
     slack = 1e-9 / log.rate_hz
     keep = (at >= log.time[0] - slack) & (at <= log.time[-1] + slack)
@@ -158,7 +167,10 @@ def without_delays(log: Log, delays: Delays) -> Log:
         delay = np.asarray(seconds, dtype=float)
         if delay.shape not in ((), (log.n,)) or not np.isfinite(delay).all():
             raise TaupiError(
-                f"delays[{name!r}] is {shown(seconds)}, expected seconds, or one for each of {log.n} joints."
+                "delays[{name!r}] is {got!r}, expected seconds, or one for each of {n} joints.",
+                name=name,
+                got=seconds,
+                n=log.n,
             )
         if not delay.any():
             continue
@@ -195,10 +207,16 @@ def _standardise(x: np.ndarray, name: str) -> np.ndarray:
     x = np.asarray(x, dtype=float)
     x = x[:, None] if x.ndim == 1 else x
     if x.ndim != 2 or len(x) < 8:
-        raise TaupiError(Argument(name), f" has shape {x.shape}, expected (N,) or (N, n) with at least 8 samples.")
+        raise TaupiError(
+            "{argument} has shape {got}, expected (N,) or (N, n) with at least 8 samples.",
+            argument=Argument(name),
+            got=x.shape,
+        )
     if not np.isfinite(x).all():
-        raise TaupiError(Argument(name), " has values that are missing or not finite. Use taupi.clean_log first.")
+        raise TaupiError(
+            "{argument} has values that are missing or not finite. Use taupi.clean_log first.", argument=Argument(name)
+        )
     spread = x.std(axis=0)
     if not (spread > 0).any():
-        raise TaupiError(Argument(name), " is constant, so it has no delay.")
+        raise TaupiError("{argument} is constant, so it has no delay.", argument=Argument(name))
     return (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from taupi.checks import positive
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 
 # One-sided weights of x(t + k h) for x'(t), by the order of the central formula.
 _FIRST = {2: (1 / 2,), 4: (2 / 3, -1 / 12), 6: (3 / 4, -3 / 20, 1 / 60)}
@@ -26,11 +26,11 @@ def central(x: np.ndarray, rate_hz: float, accuracy: int = 4) -> tuple[np.ndarra
     (True, True)
     """
     if accuracy not in _FIRST:
-        raise TaupiError(Argument("accuracy"), f" is {accuracy!r}, expected one of 2, 4, 6.")
+        raise TaupiError("{accuracy} is {got!r}, expected one of 2, 4, 6.", got=accuracy)
     x = np.asarray(x, dtype=float)
     rate, m = positive("rate_hz", rate_hz), len(_FIRST[accuracy])
     if x.ndim < 1 or len(x) <= 2 * m:
-        raise TaupiError(Argument("x"), f" has shape {x.shape}, expected (N, ...) with more than {2 * m} samples.")
+        raise TaupiError("{x} has shape {got}, expected (N, ...) with more than {m} samples.", got=x.shape, m=2 * m)
     head = 2 * x[:1] - x[m:0:-1]
     tail = 2 * x[-1:] - x[-2 : -m - 2 : -1]
     extended, n = np.concatenate((head, x, tail)), len(x)
@@ -72,7 +72,7 @@ def backward(x: np.ndarray, rate_hz: float) -> tuple[np.ndarray, np.ndarray]:
     x = np.asarray(x, dtype=float)
     rate = positive("rate_hz", rate_hz)
     if x.ndim < 1 or len(x) < 3:
-        raise TaupiError(Argument("x"), f" has shape {x.shape}, expected (N, ...) with more than 2 samples.")
+        raise TaupiError("{x} has shape {got}, expected (N, ...) with more than 2 samples.", got=x.shape)
     steps = np.diff(x, axis=0)
     first, second = np.concatenate((steps[:1], steps)), np.diff(steps, axis=0)
     return first * rate, np.concatenate((second[:1], second[:1], second)) * rate**2
@@ -97,8 +97,10 @@ def quintic(x: np.ndarray, rate_hz: float, knots_hz: float) -> tuple[np.ndarray,
     pieces = round((len(x) - 1) / rate * positive("knots_hz", knots_hz)) or 1
     if x.ndim < 1 or len(x) < pieces + 5:
         raise TaupiError(
-            Argument("x"),
-            f" has shape {x.shape}, expected (N, ...) with at least {pieces + 5} samples for {knots_hz:g} knots per second.",
+            "{x} has shape {got}, expected (N, ...) with at least {pieces} samples for {knots_hz:g} knots per second.",
+            got=x.shape,
+            pieces=pieces + 5,
+            knots_hz=knots_hz,
         )
     end = at[-1]
     knots = np.concatenate([[0.0] * 5, np.linspace(0.0, end, pieces + 1), [end] * 5])
@@ -123,7 +125,7 @@ def spline(x: np.ndarray, rate_hz: float, smoothing: float | None = None) -> tup
 
     x = np.asarray(x, dtype=float)
     if x.ndim < 1 or len(x) < 6:
-        raise TaupiError(Argument("x"), f" has shape {x.shape}, expected (N, ...) with at least 6 samples.")
+        raise TaupiError("{x} has shape {got}, expected (N, ...) with at least 6 samples.", got=x.shape)
     # In units of the sample step the band matrices are well conditioned, whatever the rate.
     rate, at = positive("rate_hz", rate_hz), np.arange(len(x), dtype=float)
     flat = x.reshape(len(x), -1)

@@ -6,12 +6,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from taupi.checks import positive, whole_number
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.signals.filtering.motion_spectrum import ABOVE_ENERGY, ENERGY, GIVE_CUTOFF, MARGIN, motion_band, spectrum_of
 from taupi.signals.filtering.smoothing import filter_order
 
@@ -35,12 +34,19 @@ def noise_bandwidth_hz(cutoff_hz: float, order: int = 4, causal: bool = False) -
 def butterworth(x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4, causal: bool = False) -> np.ndarray:
     """Return samples low-pass filtered forwards and backwards, |H|^2 = 1 / (1 + (f / cutoff)^(2 order)), without phase shift.
 
-    `x` (N, ...), sampled `rate_hz` times per second, is filtered along its first axis by a Butterworth filter of this `order`, 4
-    by default. The two passes together halve the amplitude at `cutoff_hz` (Hz). Each end is extended by point reflection, over
-    the length of the filter's memory (`settle_rows`), so that a motion that began before the record causes no step there.
+    Each end is extended by point reflection, over the length of the filter's memory (`settle_rows`), so that a motion that began
+    before the record causes no step there.
 
-    With `causal`, the filter runs forwards only, starting at rest at the first sample, as it does while a robot runs: |H| is then
-    that of one pass, and the result is delayed.
+    Args:
+        x: The samples (N, ...), filtered along the first axis.
+        rate_hz: Samples per second, Hz.
+        cutoff_hz: The frequency at which the two passes together halve the amplitude, Hz.
+        order: The order of the Butterworth filter; 4 by default.
+        causal: Whether the filter runs forwards only, starting at rest at the first sample, as it does while a robot runs: |H| is
+            then that of one pass, and the result is delayed. False by default.
+
+    Returns:
+        The filtered samples (N, ...).
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(2000) / 1000
@@ -64,8 +70,14 @@ def parallel_filter(x: np.ndarray, rate_hz: float, cutoff_hz: float, decimate: i
     """Return samples filtered and then decimated: the same operator for every column, so that tau = W pi stays true.
 
     W (N, ..., p) and tau (N, ...) that have passed it satisfy F(tau) = F(W) pi, because F is linear and acts along time only
-    (Gautier 1997, "parallel filtering"). `x`, `rate_hz`, `cutoff_hz` and `order` are as in `butterworth`. Every `decimate`-th row
-    of the result is kept, by default all of them; the cutoff must lie below the new Nyquist frequency.
+    (Gautier 1997, "parallel filtering").
+
+    Args:
+        x: The samples (N, ...), as in `butterworth`.
+        rate_hz: Samples per second, Hz.
+        cutoff_hz: The cutoff, Hz, as in `butterworth`; below the Nyquist frequency of the rows that are kept.
+        decimate: Every n-th row of the result is kept; all by default.
+        order: The order of the filter; 4 by default.
 
     >>> import numpy as np, taupi as tp
     >>> rng = np.random.default_rng(0)
@@ -77,8 +89,10 @@ def parallel_filter(x: np.ndarray, rate_hz: float, cutoff_hz: float, decimate: i
     k = whole_number("decimate", decimate)
     if cutoff_hz > rate_hz / k / 2:
         raise TaupiError(
-            Argument("cutoff_hz"),
-            f" is {cutoff_hz:g}, expected below {rate_hz / k / 2:g}, half the rate after decimation by {k}.",
+            "{cutoff_hz} is {got:g}, expected below {expected:g}, half the rate after decimation by {k}.",
+            got=cutoff_hz,
+            expected=rate_hz / k / 2,
+            k=k,
         )
     return butterworth(x, rate_hz, cutoff_hz, order)[::k]
 
@@ -145,7 +159,7 @@ def choose_cutoff(
     score: Callable[[float], float] | None = None,
     candidates: Iterable[float] | None = None,
 ) -> Cutoff:
-    """Return a cutoff for a motion `q` (N, n), sampled `rate_hz` times per second: above the motion, below the noise.
+    """Return a cutoff for a motion: above the motion, below the noise.
 
     The spectrum of each joint's q (windowed velocity, divided by the derivative's gain) is compared with its noise floor, the
     median between 50 % and 95 % of the Nyquist frequency. A joint's motion meets the noise where the spectrum, averaged over
@@ -153,9 +167,12 @@ def choose_cutoff(
     The cutoff is 2.5 times that frequency, or five times the one below which 99.99 % of the velocity's energy lies,
     whichever is lower; both are medians over the joints.
 
-    With a `score`, a function of the cutoff (Hz), the `candidates` (Hz; by default nine from a third to three times the above)
-    are compared instead: the smallest score wins, and among scores within 1 % of it the lowest frequency. The error of a fit on
-    data that were not fitted is such a score.
+    Args:
+        q: The motion (N, n), rad or m.
+        rate_hz: Samples per second, Hz.
+        score: A function of the cutoff (Hz) by which `candidates` are compared instead: the smallest score wins, and among scores
+            within 1 % of it the lowest frequency. The error of a fit on data that were not fitted is such a score.
+        candidates: Cutoffs, Hz; by default nine from a third to three times the above.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(20000) / 1000
@@ -169,14 +186,12 @@ def choose_cutoff(
     rate_hz = positive("rate_hz", rate_hz)
     if len(q) < 32:
         raise TaupiError(
-            Argument("q"), f" has {len(q)} samples, expected at least 32 to see a spectrum.", remedy=GIVE_CUTOFF
+            "{q} has {got} samples, expected at least 32 to see a spectrum.", remedy=GIVE_CUTOFF, got=len(q)
         )
     noise, energy = motion_band(spectrum_of(q, rate_hz))
     moving = noise > 0
     if not moving.any():
-        raise TaupiError(
-            Argument("q"), " does not move, so it has no spectrum to choose a cutoff from.", remedy=GIVE_CUTOFF
-        )
+        raise TaupiError("{q} does not move, so it has no spectrum to choose a cutoff from.", remedy=GIVE_CUTOFF)
     noise_hz, energy_hz = float(np.median(noise[moving])), float(np.median(energy[moving]))
     most = min(MARGIN * noise_hz, 0.4 * rate_hz)
     hz = min(ABOVE_ENERGY * energy_hz, most)
@@ -193,7 +208,7 @@ def _best_candidate(
 ) -> Cutoff:
     frequencies = [float(c) for c in sorted(candidates) if 0 < c < 0.45 * rate_hz]
     if not frequencies:
-        raise TaupiError(Argument("candidates"), f" holds no frequency between 0 and {0.45 * rate_hz:g} Hz.")
+        raise TaupiError("{candidates} holds no frequency between 0 and {rate_hz:g} Hz.", rate_hz=0.45 * rate_hz)
     scores = [float(score(c)) for c in frequencies]
     least = min(scores)
     k = next(i for i, s in enumerate(scores) if s <= least + 0.01 * abs(least))
@@ -204,7 +219,9 @@ def check_cutoff(rate_hz: float, cutoff_hz: float) -> tuple[float, float]:
     """Return a rate and a cutoff (Hz) that a filter can have: both positive, the cutoff below half the rate."""
     rate, cutoff = positive("rate_hz", rate_hz), positive("cutoff_hz", cutoff_hz)
     if cutoff >= rate / 2:
-        raise TaupiError(Argument("cutoff_hz"), f" is {cutoff:g}, expected below {rate / 2:g}, half the rate.")
+        raise TaupiError(
+            "{cutoff_hz} is {got:g}, expected below {expected:g}, half the rate.", got=cutoff, expected=rate / 2
+        )
     return rate, cutoff
 
 
@@ -234,7 +251,7 @@ def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
 
 
 @lru_cache(maxsize=64)
-def _design(rate: float, cutoff: float, order: int) -> Any:
+def _design(rate: float, cutoff: float, order: int) -> object:
     from scipy.signal import butter
 
     return butter(order, cutoff, fs=rate, output="sos")
@@ -244,7 +261,7 @@ def checked_samples(x: np.ndarray) -> np.ndarray:
     """Return samples (N, ...) as an array of finite numbers, at least two of them."""
     x = np.asarray(x, dtype=float)
     if x.ndim < 1 or len(x) < 2:
-        raise TaupiError(Argument("x"), f" has shape {x.shape}, expected (N, ...) with at least two samples.")
+        raise TaupiError("{x} has shape {got}, expected (N, ...) with at least two samples.", got=x.shape)
     if not np.isfinite(x).all():
-        raise TaupiError(Argument("x"), " has values that are missing or not finite. Use taupi.clean_log first.")
+        raise TaupiError("{x} has values that are missing or not finite. Use taupi.clean_log first.")
     return x

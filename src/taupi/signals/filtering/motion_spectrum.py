@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError
+from taupi.errors import Message, TaupiError
 
-GIVE_CUTOFF = ("Give ", Argument("cutoff_hz"), ".")
+GIVE_CUTOFF = Message("Give {cutoff_hz}.")
 
 # Ratio of signal to noise, in power, down to which a frequency still counts as motion: 20 dB.
 _SNR = 100.0
@@ -152,9 +152,7 @@ def cutoff_bounds(motions: Sequence[np.ndarray], rates_hz: Sequence[float]) -> C
         noise = max(float(spectrum.floor[j]) * (2 * np.pi) ** 4 / 5, 1e-300)
         allowed.append(min((_ATTENUATION * acceleration / noise) ** 0.2, MARGIN * float(f[end])))
     if not needed:
-        raise TaupiError(
-            Argument("q"), " does not move, so it has no spectrum to choose a cutoff from.", remedy=GIVE_CUTOFF
-        )
+        raise TaupiError("{q} does not move, so it has no spectrum to choose a cutoff from.", remedy=GIVE_CUTOFF)
     most = min(float(np.median(allowed)), 0.4 * min(rates_hz))
     suggested = min(ABOVE_ENERGY * energy_hz, MARGIN * noise_hz, most)
     return CutoffBounds(suggested, min(float(np.median(needed)), most), most)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taupi.checks import positive
-from taupi.errors import Argument, InPython, TaupiError
+from taupi.errors import InPython, TaupiError
 from taupi.signals.log import Log
 
 # A lag counts as a period if the motion correlates with itself, shifted by the lag, at least this well.
@@ -45,10 +45,14 @@ class PeriodMean:
 
 
 def find_period(q: np.ndarray, rate_hz: float) -> Period | None:
-    """Return the period of a motion `q` (N, n), sampled `rate_hz` times per second; None if it does not repeat within half of it.
+    """Return the period of a motion, or None if it does not repeat within half of the record.
 
     The autocorrelation r(k) = sum_t x(t) x(t + k) / sqrt(sum_t x(t)^2 sum_t x(t + k)^2) is taken over the overlap, with all
     joints scaled to equal variance. The period is its first peak that is about as high as the highest, refined by a parabola.
+
+    Args:
+        q: The motion (N, n), rad or m.
+        rate_hz: Samples per second, Hz.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(3000) / 100
@@ -84,7 +88,11 @@ def average_periods(log: Log, period: float | None = None) -> PeriodMean:
     """Return the mean of a `log` over its complete periods, and the standard deviation over them as an estimate of the noise.
 
     Each period is interpolated on the same grid of M points; mean and standard deviation (with K - 1) are over the K periods. The
-    mean has 1/sqrt(K) of the noise. `period` is in seconds; by default `find_period` finds it.
+    mean has 1/sqrt(K) of the noise.
+
+    Args:
+        log: The log, uniform in time.
+        period: The period, s; found by `find_period` by default.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(4000) / 200
@@ -100,7 +108,9 @@ def average_periods(log: Log, period: float | None = None) -> PeriodMean:
     count = int(np.floor((log.duration + 1 / log.rate_hz) / seconds + 1e-6))
     if count < 2:
         raise TaupiError(
-            Argument("log"), f" has {log.duration / seconds:.2f} periods of {seconds:g} s, expected at least 2."
+            "{log} has {got:.2f} periods of {seconds:g} s, expected at least 2.",
+            got=log.duration / seconds,
+            seconds=seconds,
         )
     points = max(4, round(seconds * log.rate_hz))
     grid = np.arange(points) * (seconds / points)
@@ -136,11 +146,16 @@ def fourier(
     most = int(min(0.4 * rate * seconds, len(x) / 8))
     if most < 1 or (harmonics is not None and not 1 <= harmonics <= max(most, 1)):
         raise TaupiError(
-            Argument("harmonics"),
-            f" is {harmonics!r}, expected 1 to {most} for {len(x)} samples and a period of {seconds:g} s.",
+            "{harmonics} is {got!r}, expected 1 to {most} for {count} samples and a period of {seconds:g} s.",
+            got=harmonics,
+            most=most,
+            count=len(x),
+            seconds=seconds,
         )
     if len(x) < rate * seconds:
-        raise TaupiError(Argument("x"), f" has {len(x) / rate:.4g} s, expected at least one period of {seconds:g} s.")
+        raise TaupiError(
+            "{x} has {got:.4g} s, expected at least one period of {seconds:g} s.", got=len(x) / rate, seconds=seconds
+        )
     t = np.arange(len(x)) / rate
     top = harmonics or _harmonics(flat, t, seconds, min(most, 200))
     w = 2 * np.pi * np.arange(1, top + 1) / seconds
@@ -178,9 +193,7 @@ def period_of(log: Log, period: float | None) -> float:
     if motion is None:
         raise TaupiError(
             "no period was found: the motion does not repeat within half of the log.",
-            remedy=(
-                *(InPython("Give period=... in seconds to taupi.prepare, or choose other ", "Choose other "),),
-                *(Argument("derivatives"), "."),
-            ),
+            remedy="{way}{derivatives}.",
+            way=InPython("Give period=... in seconds to taupi.prepare, or choose other ", "Choose other "),
         )
     return motion.seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import ClassVar, TypedDict
 
 from taupi.checks import one_of, or_none, positive, truth, whole_number
 from taupi.errors import Argument, TaupiError
@@ -26,7 +26,12 @@ def _cutoff(name: str, value: float) -> float:
     """Return the cutoff of a filter, Hz."""
     hz = positive(name, value)
     if hz < LEAST_CUTOFF:
-        raise TaupiError(Argument(name), f" is {hz:g}, expected at least {LEAST_CUTOFF:g} Hz.")
+        raise TaupiError(
+            "{argument} is {got:g}, expected at least {least_cutoff:g} Hz.",
+            argument=Argument(name),
+            got=hz,
+            least_cutoff=LEAST_CUTOFF,
+        )
     return hz
 
 
@@ -44,6 +49,13 @@ class Gaps(Settings):
     long_gaps: str = "refuse"
 
     checks: ClassVar = {"short_gap": or_none(positive), "long_gaps": one_of(LONG_GAPS)}
+
+
+class GapsOptions(TypedDict, total=False):
+    """The fields of `Gaps` as keywords."""
+
+    short_gap: float | None
+    long_gaps: str
 
 
 @dataclass(frozen=True)
@@ -74,11 +86,10 @@ class Smoothing(Gaps):
         measured = self.velocity == "measured" and self.derivatives != "central"
         if measured or (self.derivatives == "recorded" and self.velocity != "auto"):
             raise TaupiError(
-                Argument("velocity"),
-                f" is {self.velocity!r} and ",
-                Argument("derivatives"),
-                f" is {self.derivatives!r}, which contradict each other.",
-                remedy=("A measured velocity is differentiated with ", Argument("derivatives", "central"), "."),
+                "{velocity} is {got!r} and {derivatives} is {self_derivatives!r}, which contradict each other.",
+                remedy="A measured velocity is differentiated with {derivatives='central'}.",
+                got=self.velocity,
+                self_derivatives=self.derivatives,
             )
 
     checks: ClassVar = {
@@ -90,3 +101,24 @@ class Smoothing(Gaps):
         "velocity": one_of(VELOCITIES),
         "trim": truth,
     }
+
+
+class BlockOptions(TypedDict, total=False):
+    """Fields of `Smoothing` as keywords: those with a meaning for blocks of a record, except the cutoff."""
+
+    decimate: int | None
+    order: int
+    derivatives: str
+    velocity: str
+
+
+class SmoothingDetails(BlockOptions, GapsOptions, total=False):
+    """The fields of `Smoothing` as keywords, except the cutoff."""
+
+    trim: bool
+
+
+class SmoothingOptions(SmoothingDetails, total=False):
+    """The fields of `Smoothing` as keywords."""
+
+    cutoff_hz: float | None

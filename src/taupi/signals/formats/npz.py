@@ -7,20 +7,21 @@ import json
 import math
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
 from taupi.budget import budget
 from taupi.errors import TaupiError
 from taupi.model.robot import Robot
+from taupi.signals.floating_logs import written_columns
 from taupi.signals.formats.files import beginning, own_mapping, readable_source
 from taupi.signals.formats.sources import Source, size_of
 from taupi.signals.log import Log, LogSource
 from taupi.signals.mapping.columns import Columns
-from taupi.signals.mapping.floating_columns import written_columns
 from taupi.signals.mapping.tables import Table, embedded_mapping, log_from_table, resolve_layout
 
 _OWN = "taupi_log"
@@ -41,36 +42,42 @@ def sniff(path: Source) -> bool:
 
 def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource) -> Log:
     """Return the log in a NumPy archive."""
-    heads, own, counts = _heads(path)
-    layout = resolve_layout(Table(heads, path, own=own), columns, robot)
+    contents = _contents(path)
+    layout = resolve_layout(contents.table(path), columns, robot)
     names = {name for picks in layout.picks.values() for name, _ in picks}
-    budget().check_unpacked(8 * sum(counts[name] for name in names), size_of(path), path.name)
+    budget().check_unpacked(8 * sum(math.prod(contents.shapes[name]) for name in names), size_of(path), path.name)
     try:
         with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
             arrays = {name: np.asarray(_array(archive, f"{name}.npy"), dtype=float) for name in names}
     except _BROKEN as error:
         raise _damaged(path, error) from None
+    arrays |= {name: arrays[name].T for name in names.intersection(contents.turned)}
     return log_from_table(Table(arrays, path), layout, source)
 
 
 def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSource, size: int) -> Iterator[Log]:
     """Yield the log in blocks of `size` rows, read from the arrays of the archive in parallel."""
-    heads, own, _ = _heads(path)
-    layout = resolve_layout(Table(heads, path, own=own), columns, robot)
+    contents = _contents(path)
+    layout = resolve_layout(contents.table(path), columns, robot)
     names = sorted({name for picks in layout.picks.values() for name, _ in picks})
+    if turned := set(names) & set(contents.turned):
+        raise _by_columns(f"{path.name}: {min(turned)}", ".T")
     try:
         with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
             streams = {name: archive.open(f"{name}.npy") for name in names}
             shapes = {name: _shape(streams[name], f"{path.name}: {name}") for name in names}
             rows = min(shape[0] for shape, _ in shapes.values())
             if any(shape[0] != rows for shape, _ in shapes.values()):
-                raise TaupiError(f"{path.name} has arrays of different lengths, expected one row per time stamp.")
+                raise TaupiError(
+                    "{file} has arrays of different lengths, expected one row per time stamp.", file=path.name
+                )
             width = sum(math.prod(shape[1:]) for shape, _ in shapes.values())
             budget().check_unpacked(8 * width * min(size, rows), size_of(path), f"{path.name}: a block")
+            before: dict[str, np.ndarray] = {}
             for a in range(0, rows, size):
                 count = min(size, rows - a)
                 part = {name: _rows(streams[name], count, *shapes[name]) for name in names}
-                yield log_from_table(Table(part, path, first_row=a), layout, source)
+                yield log_from_table(Table(part, path, first_row=a), layout, source, before)
     except TaupiError:
         raise
     except _BROKEN as error:
@@ -79,8 +86,7 @@ def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSourc
 
 def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
     """Return the arrays of a NumPy archive, without their rows."""
-    heads, own, _ = _heads(path)
-    return Table(heads, path, own=own)
+    return _contents(path).table(path)
 
 
 def write(log: Log, stream: BinaryIO, path: Path) -> None:
@@ -94,11 +100,35 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
     np.savez_compressed(stream, **arrays)
 
 
-def _heads(path: Source) -> tuple[dict[str, np.ndarray], dict[str, object] | None, dict[str, int]]:
-    """Return empty arrays with the widths of the archive's arrays, the mapping that it carries, and how many numbers each has."""
+@dataclass(frozen=True)
+class _NpzContents:
+    """The shapes of an archive's arrays, and the mapping that it carries, if we have written it."""
+
+    shapes: Mapping[str, tuple[int, ...]]
+    own: dict[str, object] | None
+
+    @property
+    def turned(self) -> tuple[str, ...]:
+        """Arrays with time along their rows: as long as those with one axis, or as the longest, are."""
+        flat = [shape for shape in self.shapes.values() if len(shape) == 1]
+        rows = max(max(shape) for shape in flat or self.shapes.values())
+        turned = (n for n, shape in self.shapes.items() if len(shape) == 2 and shape[1] == rows != shape[0])
+        return () if self.own is not None else tuple(turned)
+
+    def table(self, path: Source) -> Table:
+        """Return the arrays without their rows."""
+        turned = self.turned
+        heads = {
+            name: np.empty((0, shape[0] if name in turned else shape[-1])[: len(shape)])
+            for name, shape in self.shapes.items()
+        }
+        notes = (f"transposed, as time runs along their rows: {', '.join(turned)}",) if turned else ()
+        return Table(heads, path, own=self.own, notes=notes)
+
+
+def _contents(path: Source) -> _NpzContents:
     readable_source(path, "a NumPy archive")
-    heads: dict[str, np.ndarray] = {}
-    counts: dict[str, int] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     own = None
     try:
         with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
@@ -110,18 +140,21 @@ def _heads(path: Source) -> tuple[dict[str, np.ndarray], dict[str, object] | Non
                 with archive.open(entry) as stream:
                     shape, _, dtype = _header(stream)
                 if name == _OWN:
-                    own = _own(archive, entry, shape, dtype, path.name)
+                    small = not shape and dtype.kind == "U" and dtype.itemsize <= budget().text_bytes
+                    text = text_in(_array(archive, entry)) if small else None
+                    own = own_mapping(text or "", f"{path.name}: its mapping, {_OWN},")
                 elif dtype.kind in "fiub" and len(shape) in (1, 2):
-                    budget().check_columns(math.prod(shape[1:]), f"{path.name}: {name}")
-                    heads[name] = np.empty((0, *shape[1:]))
-                    counts[name] = math.prod(shape)
+                    shapes[name] = shape
     except TaupiError:
         raise
     except _BROKEN as error:
         raise _damaged(path, error) from None
-    if not heads:
-        raise TaupiError(f"{path.name} holds no array of numbers with one or two axes.")
-    return heads, own, counts
+    if not shapes:
+        raise TaupiError("{file} holds no array of numbers with one or two axes.", file=path.name)
+    contents = _NpzContents(shapes, own)
+    for name, width in contents.table(path).widths.items():
+        budget().check_columns(width, f"{path.name}: {name}")
+    return contents
 
 
 def arrays_in(data: bytes, where: str) -> dict[str, np.ndarray]:
@@ -140,7 +173,7 @@ def arrays_in(data: bytes, where: str) -> dict[str, np.ndarray]:
     except TaupiError:
         raise
     except _BROKEN:
-        raise TaupiError(f"{where} is not a NumPy archive, or it is cut off or damaged.") from None
+        raise TaupiError("{where} is not a NumPy archive, or it is cut off or damaged.", where=where) from None
     return result
 
 
@@ -150,12 +183,6 @@ def text_in(array: np.ndarray) -> str | None:
         return None
     text = array.astype("=U").reshape(1)
     return str(text[0]) if (text.view(np.uint32) <= sys.maxunicode).all() else None  # NumPy accepts any codes
-
-
-def _own(archive: zipfile.ZipFile, entry: str, shape: tuple[int, ...], dtype: np.dtype, name: str) -> dict[str, object]:
-    small = not shape and dtype.kind == "U" and dtype.itemsize <= budget().text_bytes
-    text = text_in(_array(archive, entry)) if small else None
-    return own_mapping(text or "", f"{name}: its mapping, {_OWN},")
 
 
 def _array(archive: zipfile.ZipFile, entry: str) -> np.ndarray:
@@ -173,16 +200,22 @@ def _header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype]:
     return shape, fortran, dtype
 
 
-def _shape(stream: Any, where: str) -> tuple[tuple[int, ...], np.dtype]:
+def _shape(stream: object, where: str) -> tuple[tuple[int, ...], np.dtype]:
     shape, fortran, dtype = _header(stream)
     if fortran and len(shape) == 2 and min(shape) > 1:
-        raise TaupiError(
-            f"{where} is stored column by column and cannot be read in blocks. Save np.ascontiguousarray of it."
-        )
+        raise _by_columns(where, "")
     return shape, dtype
 
 
-def _rows(stream: Any, count: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+def _by_columns(where: str, turn: str) -> TaupiError:
+    return TaupiError(
+        "{where} is stored column by column and cannot be read in blocks. Save np.ascontiguousarray of it{turn}.",
+        where=where,
+        turn=turn,
+    )
+
+
+def _rows(stream: IO[bytes], count: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     width = math.prod(shape[1:])
     data = stream.read(count * width * dtype.itemsize)
     return np.frombuffer(data, dtype=dtype).astype(float).reshape(count, *shape[1:])
@@ -192,5 +225,7 @@ def _damaged(path: Source, error: Exception) -> TaupiError:
     if isinstance(error, TaupiError):
         return error
     if "pickle" in str(error) or "Object arrays" in str(error):
-        return TaupiError(f"{path.name} holds Python objects, which are never loaded. Save arrays of numbers.")
-    return TaupiError(f"{path.name} is not a NumPy archive (.npz), or it is cut off or damaged.")
+        return TaupiError(
+            "{file} holds Python objects, which are never loaded. Save arrays of numbers.", file=path.name
+        )
+    return TaupiError("{file} is not a NumPy archive (.npz), or it is cut off or damaged.", file=path.name)

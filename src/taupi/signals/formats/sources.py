@@ -12,26 +12,96 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from taupi.addresses import PROTOCOLS, WEB, address_without_secrets, protocol_of, without_secrets
 from taupi.budget import MIB, budget, over_budget
 from taupi.errors import TaupiError
 from taupi.files import path_of
-from taupi.signals.formats.deadline import reading_error, watched
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
+
+T = TypeVar("T")
+
+# s: a server that sends nothing for this long has failed, whatever the library's own limits are: they add up over its retries.
+DEADLINE_S = 60.0
+_SECRET = re.compile(r"\?\S*")
+
+
+def watched(function: Callable[..., T], *args: object, **keywords: object) -> T:
+    """Return what a function returns, called in a thread of its own; TimeoutError if that takes longer than the deadline."""
+    outcome: list[tuple[T, None] | tuple[None, BaseException]] = []
+
+    def call() -> None:
+        try:
+            outcome.append((function(*args, **keywords), None))
+        except BaseException as error:  # raised again by the caller
+            outcome.append((None, error))
+
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(DEADLINE_S)
+    if not outcome:
+        raise TimeoutError(f"no answer for {DEADLINE_S:g} s")
+    value, failure = outcome[0]
+    if failure is not None:
+        raise failure
+    return cast("T", value)
+
+
+@contextmanager
+def reading_error(name: str) -> Iterator[None]:
+    """Turn whatever a library raises about a remote file into one sentence, without the queries of addresses."""
+    try:
+        yield
+    except (TaupiError, KeyboardInterrupt):
+        raise
+    except FileNotFoundError as error:
+        if "Connect" in type(error.__cause__).__name__:  # for the web, fsspec only says that there is no file
+            raise TaupiError("{name} cannot be read: no server answers there.", name=name) from None
+        raise TaupiError("There is nothing at {name}. Check the address.", name=name) from None
+    except PermissionError:
+        raise TaupiError(
+            "{name} may not be read with the credentials of the environment.",
+            remedy="Check them, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for s3.",
+            name=name,
+        ) from None
+    except TimeoutError as error:
+        raise TaupiError("{name} cannot be read: {error}.", name=name, error=str(error) or "no answer") from None
+    except ImportError as error:
+        raise TaupiError(
+            "{name} cannot be read: {error}.", remedy="pip install 'taupi[remote]'.", name=name, error=error
+        ) from None
+    except Exception as error:  # botocore, aiohttp, gcsfs and adlfs have their own errors
+        if type(error).__name__ == "NoCredentialsError":
+            raise TaupiError(
+                "There are no credentials for {name}.",
+                remedy=("Set them in the environment, such as AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for s3."),
+                name=name,
+            ) from None
+        if type(error).__name__ == "FileExpired":
+            raise TaupiError("{name} was replaced while it was read. Start again.", name=name) from None
+        reason = _SECRET.sub("", (str(error).splitlines() or [""])[0])[:200] or type(error).__name__
+        raise TaupiError("{name} cannot be read: {reason}.", name=name, reason=reason.rstrip(".")) from None
+
 
 REMOTE_EXTRA = "pip install 'taupi[remote]'"
+# What servers say of a file's content, and what they say of its time only: a version with another content can have the same.
+_STRONG = ("etag", "versionid", "generation", "md5hash", "contentmd5", "digest")
+_WEAK = ("lastmodified", "mtime")
 # Bytes that are fetched at once: one request for each column chunk would cost ten times as much.
 _AHEAD = 4 << 20
 _MAGIC = re.compile(r"[*?\[]")
 
 
-def address_of(path: str | os.PathLike[str] | Any) -> str | None:
+def address_of(path: str | os.PathLike[str] | object) -> str | None:
     """Return an address with its protocol, even if it was turned into a Path; None for a local path.
 
     >>> address_of("s3://bucket/run.csv"), address_of(Path("s3://bucket/run.csv")), address_of("run.csv")
@@ -75,7 +145,7 @@ def file_name(path: str | os.PathLike[str]) -> str:
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file at an address; credentials are those of the environment, such as AWS_ACCESS_KEY_ID."""
+    """A file at an address; credentials come from the environment, such as AWS_ACCESS_KEY_ID."""
 
     address: str
 
@@ -96,7 +166,7 @@ class RemoteFile:
         return Path(self.name).suffix
 
     @cached_property
-    def _place(self) -> tuple[Any, str]:
+    def _place(self) -> tuple[AbstractFileSystem, str]:
         """The file system of its protocol, and the path in it."""
         return file_system(self.address)
 
@@ -104,9 +174,9 @@ class RemoteFile:
     def _info(self) -> dict[str, Any]:
         system, path = self._place
         with reading_error(str(self)):
-            info: dict[str, Any] = watched(system.info, path)
+            info: dict[str, object] = watched(system.info, path)
         if info.get("type") == "directory":
-            raise TaupiError(f"{self} is a folder, expected the address of a file.")
+            raise TaupiError("{other_self} is a folder, expected the address of a file.", other_self=self)
         return info
 
     @cached_property
@@ -135,21 +205,25 @@ class RemoteFile:
         return None if size is None else int(size)
 
     @property
+    def _validators(self) -> dict[str, str]:
+        """What the server says to tell this version of the file from others, by name in lower case: `ETag` is `etag`."""
+        facts = {re.sub(r"[^a-z0-9]", "", str(name).lower()): value for name, value in self._info.items()}
+        return {name: str(facts[name]) for name in (*_STRONG, *_WEAK) if facts.get(name)}
+
+    @property
+    def is_tagged(self) -> bool:
+        """Whether the server distinguishes versions by more than their size and time, which another version can share."""
+        known = self._validators
+        return any(name in known and not known[name].startswith("W/") for name in _STRONG)
+
+    @property
     def identity(self) -> str:
-        """Address, size, and the tag or time of the last change, which distinguish it from its other versions."""
-        tags = (
-            "ETag",
-            "etag",
-            "VersionId",
-            "generation",
-            "md5Hash",
-            "content_md5",
-            "LastModified",
-            "last_modified",
-            "mtime",
-        )
-        known = [f"{name}={self._info[name]}" for name in tags if self._info.get(name)]
-        return "|".join([str(self), str(self.size), *known])
+        """A hash of its address with the query but without user and password, of its size, and of what the server says of it."""
+        protocol, _, rest = self.address.partition("://")
+        host, slash, path = rest.partition("/")
+        place = f"{protocol}://{host.rpartition('@')[2]}{slash}{path}"
+        facts = [place, str(self.size), *(f"{name}={value}" for name, value in self._validators.items())]
+        return hashlib.sha256("|".join(facts).encode()).hexdigest()
 
     def is_file(self) -> bool:
         """Return True, since it is not a folder; a missing file is an error when it is opened."""
@@ -165,7 +239,7 @@ class RemoteFile:
         system, path = self._place
         size = self._info.get("size")
         if size == 0:
-            raise TaupiError(f"{self} is empty, expected a log.")
+            raise TaupiError("{other_self} is empty, expected a log.", other_self=self)
         with reading_error(str(self)):
             # One request for a small file, or for a file of which the server sends no parts.
             if size is None or size <= _AHEAD or self._info.get("partial") is False:
@@ -189,7 +263,7 @@ Source = Path | RemoteFile
 class _Watched(io.RawIOBase):
     """A stream from another machine; a read that takes too long, or fails, raises an error of one sentence."""
 
-    def __init__(self, stream: Any, name: str) -> None:
+    def __init__(self, stream: IO[bytes], name: str) -> None:
         self._stream, self._name = stream, name
 
     def readinto(self, buffer: Any) -> int:
@@ -224,17 +298,6 @@ def source_of(path: str | os.PathLike[str] | RemoteFile) -> Source:
     return path_of(path, "the path or address of a log") if address is None else RemoteFile(address)
 
 
-def identity_of_source(source: Source) -> str:
-    """Return what distinguishes a file from its other versions without reading it: where it is, its size, when it was changed."""
-    if isinstance(source, RemoteFile):
-        return source.identity
-    try:
-        facts = source.stat()
-    except OSError as error:
-        raise TaupiError(f"{source} cannot be read: {error.strerror}.") from None
-    return f"{source.absolute()}|{facts.st_size}|{facts.st_mtime_ns}"
-
-
 def size_of(source: Source) -> int:
     """Return the size of a file in bytes; 0 if it is not a file, or if the size is unknown."""
     if isinstance(source, RemoteFile):
@@ -252,12 +315,7 @@ def local_path(source: Source) -> Iterator[Path]:
         yield source
 
 
-def remote_digest(source: RemoteFile) -> str:
-    """Return a hash of a remote file's tag and size, without reading the file."""
-    return hashlib.sha256(source.identity.encode()).hexdigest()
-
-
-def file_system(address: str) -> tuple[Any, str]:
+def file_system(address: str) -> tuple[AbstractFileSystem, str]:
     """Return the file system of an address's protocol, and the path in it."""
     protocol = address.partition(":")[0]
     try:
@@ -267,9 +325,12 @@ def file_system(address: str) -> tuple[Any, str]:
         fsspec.get_filesystem_class(protocol)
     except ImportError:
         raise TaupiError(
-            f"{shown_address(address)}: reading {protocol} addresses needs the package {PROTOCOLS[protocol]}, which is not "
-            "installed.",
-            remedy=f"Install it with {REMOTE_EXTRA}.",
+            "{path}: reading {protocol} addresses needs the package {other_protocol}, which is not installed.",
+            remedy="Install it with {remote_extra}.",
+            path=shown_address(address),
+            protocol=protocol,
+            other_protocol=PROTOCOLS[protocol],
+            remote_extra=REMOTE_EXTRA,
         ) from None
     with reading_error(shown_address(address)):
         options = {"config_kwargs": {"connect_timeout": 10, "read_timeout": 30}} if protocol == "s3" else {}
@@ -292,5 +353,5 @@ def expand_pattern(path: str | os.PathLike[str]) -> Sequence[str | os.PathLike[s
             names = sorted(watched(system.glob, pattern))
         matches = [system.unstrip_protocol(each) for each in names]
     if not matches:
-        raise TaupiError(f"No file matches {shown_address(text)!r}. Check the pattern.")
+        raise TaupiError("No file matches '{path}'. Check the pattern.", path=shown_address(text))
     return matches

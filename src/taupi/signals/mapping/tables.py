@@ -6,33 +6,54 @@ import dataclasses
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import Argument, Message, TaupiError, unknown
 from taupi.input_files import printable
 from taupi.model.robot import Robot
-from taupi.signals.log import SIGNALS, Filtering, Log, LogSource
-from taupi.signals.mapping.columns import Channel, Columns, Motor, one_per_joint, recorded_joints, recorded_units
-from taupi.signals.mapping.floating_columns import floating_fields, recognised, written_columns
-from taupi.signals.mapping.templates import Pick, gap_in, missing_column, next_of_template, picked_columns
-from taupi.signals.mapping.units import DIMENSION, factor, joint_unit
+from taupi.signals.floating_logs import floating_fields, recognised, written_columns
+from taupi.signals.log import SHARED, SIGNALS, Filtering, Log, LogSource
+from taupi.signals.mapping.columns import (
+    Channel,
+    Columns,
+    Motor,
+    Pick,
+    gap_in,
+    missing_column,
+    next_of_template,
+    one_per_joint,
+    picked_columns,
+    recorded_joints,
+    recorded_units,
+)
+from taupi.signals.mapping.units import DIMENSION, factor, joint_unit, signed
+from taupi.signals.mapping.words import names_joints, numbers_segments
 from taupi.signals.stretches import median_step
 
 if TYPE_CHECKING:
     from taupi.signals.formats.sources import Source
 
 # Parts of its mapping, apart from the signals, that a file written by us states.
-_STORED = ("joints", "rate_hz", "known_torque", "base", "wrench", "contact")
+_STORED = ("joints", "rate_hz", "known_torque", "base", "wrench", "contact", "drive", "segment")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Raw columns of a `file`, or of a pandas DataFrame if that is None: name -> (N,) or (N, k).
+    """Raw columns of a file.
 
-    `labels` are the joints of arrays, `own` is the mapping that a file written by us carries.
+    Attributes:
+        columns: By name, (N,) or (N, k).
+        file: The file; None for a pandas DataFrame.
+        labels: The joints of columns that are arrays; by default they are numbered.
+        own: The mapping that a file written by us carries; by default none.
+        notes: What was noticed, in words.
+        first_row: The row of the file that the first one is; 0 by default.
+        units: Of columns whose format states them.
+        text: Columns that hold text, as far as was looked; some formats leave them out of `columns`.
+        doubts: What the file leaves open and a mapping has to state, in sentences.
     """
 
     columns: Mapping[str, np.ndarray]
@@ -41,6 +62,9 @@ class Table:
     own: Mapping[str, object] | None = None
     notes: tuple[str, ...] = ()
     first_row: int = 0
+    units: Mapping[str, str] = field(default_factory=dict)
+    text: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -51,6 +75,11 @@ class Table:
     def widths(self) -> dict[str, int]:
         """The number of columns under each name."""
         return {k: v.shape[1] if v.ndim == 2 else 1 for k, v in self.columns.items()}
+
+    @property
+    def numeric(self) -> dict[str, int]:
+        """The number of columns under each name of those that hold no text."""
+        return {k: width for k, width in self.widths.items() if k not in self.text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +95,11 @@ class Layout:
     where: str
     robot: Robot | None = None
     filtering: Filtering | None = None  # what a file written by us states
+
+    @property
+    def file_columns(self) -> list[str]:
+        """The columns of the file that are used, each once."""
+        return list(dict.fromkeys(name for picks in self.picks.values() for name, _ in picks))
 
     @property
     def elastic(self) -> bool:
@@ -85,6 +119,8 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
             joints=columns.joints or stored.joints,
             known_torque=columns.known_torque or stored.known_torque,
             floating=stored.floating,
+            drives=columns.drives or stored.drives,
+            segment=stored.segment if columns.segment is None else columns.segment,
         )
         remarks = own.get("notes", ())
         notes += [str(n) for n in remarks] if isinstance(remarks, list | tuple) else []
@@ -92,31 +128,71 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
     widths = table.widths
     if not set(columns.channels) - {"time"}:
         if not columns.floating.channels:
-            columns = dataclasses.replace(columns, floating=recognised(widths))
+            columns = dataclasses.replace(columns, floating=recognised(table.numeric))
         taken = {name for channel in columns.floating.channels.values() for name in channel.columns}
+        from taupi.signals.mapping.controllers import known_log
         from taupi.signals.mapping.guess import guess
 
-        guessed = guess({k: v for k, v in widths.items() if k not in taken}, table.where)
+        free = {k: v for k, v in table.numeric.items() if k not in taken}
+        known = known_log(free, columns.controllers)
+        guessed = known or guess(free, table.where, table.units)
+        if known is not None and columns.rate_hz is None and "time" not in columns.channels:
+            columns = dataclasses.replace(columns, rate_hz=known.rate_hz)
         mapped = columns.channels
-        channels = {k: Channel(v, guessed.units[k]) for k, v in guessed.columns.items() if k not in mapped}
+        channels = {k: channel for k, channel in guessed.channels.items() if k not in mapped}
         if columns.rate_hz:
             channels.pop("time", None)
         columns = dataclasses.replace(columns, channels={**channels, **mapped})
+        _rows_per_joint_refused(table, channels)
         labels = columns.joints or table.labels or guessed.labels
         notes += guessed.notes
-    elif "time" not in columns.channels and not columns.rate_hz:
+        if table.text:
+            some = ", ".join(table.text[:8]) + (f" and {len(table.text) - 8} more" if len(table.text) > 8 else "")
+            notes.append(f"left out, as they hold text: {some}")
+    if "time" not in columns.channels and not columns.rate_hz:
         columns, time_notes = _with_time(table, columns)
         notes += time_notes
     picks = {k: picked_columns(k, c, widths, labels, table.where) for k, c in columns.channels.items()}
     n = _joint_count(picks, columns, table)
     joints = n if robot is None else len(robot.actuated)
     if n < joints and robot and (following := next_of_template(columns, picks, list(picks))) is not None:
-        raise missing_column(*following, table.where, f"{robot.name} has {joints} joints")
+        raise missing_column(*following, table.where, f"{robot.name} has {joints} joints", _NOT_RECORDED)
+    picks |= _segment(columns, widths, table.where)
     names, order, order_notes = _joints(labels, columns, robot, n, table, stated)
     units = _joint_units(columns, robot, own, n, order, names)
     filtering = None if own is None else _filtering(own.get("filtering"), table.where)
     picks |= {k: picked_columns(k, c, widths, labels, table.where) for k, c in columns.floating.channels.items()}
     return Layout(picks, columns, names, units, order, tuple(notes + order_notes), table.where, robot, filtering)
+
+
+def _rows_per_joint_refused(table: Table, channels: Mapping[str, Channel]) -> None:
+    by = rows_per_joint(table, channels)
+    if by:
+        raise TaupiError(
+            "{where} seems to have a row per joint, which its column {by!r} names, expected a row per sample.",
+            remedy="Give each joint columns of its own, as a pivot table does, or map the columns of one joint: {columns}.",
+            where=table.where,
+            by=by,
+            columns=Argument("columns", {"q": ...}),
+        )
+
+
+def rows_per_joint(table: Table, channels: Mapping[str, Channel]) -> str:
+    """Return the column that names the joint of each row, if the rows of a table are not samples of all joints; or nothing."""
+    positions = channels.get("q") or channels.get("theta")
+    if positions is None or len(positions.columns) > 1 or table.widths[positions.columns[0]] > 1:
+        return ""
+    return next((name for name, width in table.widths.items() if width == 1 and names_joints(name)), "")
+
+
+def _segment(columns: Columns, widths: Mapping[str, int], where: str) -> dict[str, tuple[Pick, ...]]:
+    """Return the column that numbers the runs of a file: the one that the mapping names, or whose name says so."""
+    name = columns.segment
+    if name is None:
+        name = next((name for name in widths if numbers_segments(name) and widths[name] == 1), "")
+    elif name and name not in widths:
+        raise unknown("column", name, widths, where)
+    return {"segment": ((name, 0),)} if name else {}
 
 
 def _filtering(data: object, where: str) -> Filtering | None:
@@ -127,29 +203,51 @@ def _filtering(data: object, where: str) -> Filtering | None:
     try:
         return Filtering(**conformed(data, Filtering, "filtering"))
     except (TypeError, ValueError):
-        raise TaupiError(f"{where}: filtering is {shown(data)}, expected what taupi.write_log wrote.") from None
+        raise TaupiError(
+            "{where}: filtering is {got!r}, expected what taupi.write_log wrote.", where=where, got=data
+        ) from None
 
 
-def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
-    """Return the log in a table with this layout: units, signs, gears and couplings applied, joints in order."""
+def log_from_table(table: Table, layout: Layout, source: LogSource, before: dict[str, np.ndarray] | None = None) -> Log:
+    """Return the log in a table with this layout: units, signs, gears and couplings applied, joints in order.
+
+    Of a block, `before` has the angles at the end of the one before, with their turns; it is brought up to date.
+    """
     raw = {k: _columns(table, picks) for k, picks in layout.picks.items()}
     time = _time(raw.pop("time", None), table, layout)
+    segment = raw.pop("segment", None)
     channels, floating = layout.columns.channels, layout.columns.floating
-    signals = {k: _in_si(k, v, channels[k], layout.where) for k, v in raw.items() if k in channels}
+    turning = {} if before is None else before
+    signals = {k: _in_si(k, v, channels[k], layout.where, turning) for k, v in raw.items() if k in channels}
     beside = {k: _in_si(k, v, floating.channels[k], layout.where) for k, v in raw.items() if k not in channels}
     notes = list(layout.notes)
     _add_joint_side(signals, layout, notes, time)
-    if "q" not in signals:
-        gears = Argument("columns", {"motor": {"ratio": ...}})
+    if "q" not in signals and "theta" not in signals:
         raise TaupiError(
-            f"{layout.where}: q is missing, only the motor side is known.", remedy=("Give the gears: ", gears, ".")
+            "{where}: the headers name {signals:and}, but no positions.",
+            remedy="Map their columns: {columns}{begin}",
+            where=layout.where,
+            signals=list(signals),
+            columns=Argument("columns", {"q": ...}),
+            begin=_begin(table),
+        )
+    if "q" not in signals:
+        raise TaupiError(
+            "{where}: q is missing, only the motor side is known.",
+            remedy="Give the gears: {columns}; or, if theta are the joints' own angles, {own}.",
+            where=layout.where,
+            columns=Argument("columns", {"motor": {"ratio": ...}}),
+            own=Argument("columns", {"q": "theta{i}"}),
         )
     order, delays, known = list(layout.order), _delays(layout, signals), layout.columns.known_torque
     stated = [f"known torque beside tau: {'; '.join(known)}"] if known else []
     stated += [f"{name} is late by {', '.join(f'{1e3 * d:.4g}' for d in late)} ms" for name, late in delays.items()]
     notes += [note for note in stated if note not in notes]  # a file written by us has them already
-    in_order = order == list(range(next(iter(signals.values())).shape[1]))
+    n = _joint_number(signals)
+    signals = {k: np.broadcast_to(v, (len(v), n)) if k in SHARED else v for k, v in signals.items()}
+    in_order = order == list(range(n))
     ordered: dict[str, Any] = dict(signals) if in_order else {k: v[:, order] for k, v in signals.items()}
+    drive = layout.columns.drive(layout.where)
     return Log(
         time,
         **ordered,
@@ -160,15 +258,20 @@ def log_from_table(table: Table, layout: Layout, source: LogSource) -> Log:
         filtering=layout.filtering,
         delays=delays,
         known_torque=known,
+        drive=None if drive is None else drive.of_joints(order, n),
+        segment=None if segment is None else segment[:, 0],
         **floating_fields(beside, floating, time, layout.robot, layout.where),
     )
 
 
 def _with_time(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     """Return the mapping with the column whose header names a time, if there is exactly one."""
-    from taupi.signals.mapping.guess import parse_header
+    from taupi.signals.mapping.guess import parse_header, seconds_and_nanoseconds
 
-    headers = [h for h in map(parse_header, table.columns) if h is not None and h.signal == "time" and h.measured]
+    headers = [h for h in map(parse_header, table.numeric) if h is not None and h.signal == "time" and h.measured]
+    if (clock := seconds_and_nanoseconds(headers)) is not None:
+        note = f"time guessed from its headers: {' + '.join(clock.columns)} (s, ns)"
+        return dataclasses.replace(columns, channels={**columns.channels, "time": clock}), [note]
     if len(headers) != 1:
         return columns, []
     (header,) = headers
@@ -188,12 +291,18 @@ def _begin(table: Table) -> str:
 def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, table: Table) -> int:
     where, sizes = table.where, {}
     for name, chosen in picks.items():
-        if name != "time":
-            matrix = columns.channels[name].matrix
-            sizes[name] = len(matrix) if matrix else len(chosen)
+        matrix = columns.channels[name].matrix
+        size = len(matrix) if matrix else len(chosen)
+        if name != "time" and not (size == 1 and name in SHARED):
+            sizes[name] = size
     if not sizes:
-        mapping = Argument("columns", {"time": ..., "q": ...})
-        raise TaupiError(f"{where}: no joint signal is known.", remedy=("Map its columns: ", mapping, _begin(table)))
+        raise TaupiError(
+            "{where}: no joint signal is known.",
+            remedy="Map its columns: {columns}{begin}",
+            where=where,
+            columns=Argument("columns", {"time": ..., "q": ...}),
+            begin=_begin(table),
+        )
     n = sizes.get("q", next(iter(sizes.values())))
     for name, size in sizes.items():
         if size != n:
@@ -204,10 +313,43 @@ def _joint_count(picks: Mapping[str, tuple[Pick, ...]], columns: Columns, table:
                 raise missing_column(
                     *following, where, f"{other if fewer == name else name} has {max(size, n)} columns"
                 )
-            raise TaupiError(f"{where}: {name} has {size} columns but {other} has {n}, expected one per joint.")
+            raise TaupiError(
+                "{where}: {name} has {got} columns but {other} has {n}, expected one per joint.",
+                where=where,
+                name=name,
+                got=size,
+                other=other,
+                n=n,
+            )
     if columns.joints and len(columns.joints) != n:
-        raise TaupiError(f"{where}: {len(columns.joints)} joints are named but q has {n} columns, expected one each.")
+        raise TaupiError(
+            "{where}: {count} joints are named but q has {got} columns, expected one each.",
+            where=where,
+            count=len(columns.joints),
+            got=n,
+        )
     return n
+
+
+def _joint_number(signals: Mapping[str, np.ndarray]) -> int:
+    """Return the number of joints; one column that stands for all of them does not count."""
+    return max(value.shape[1] for value in signals.values())
+
+
+def _counts(labels: Sequence[str]) -> bool:
+    """Return whether labels are numbered one after the other: A1, A2, A3.
+
+    >>> _counts(("A1", "A2")), _counts(("hip", "knee")), _counts(("J_0", "J_1"))
+    (True, False, True)
+    """
+    parts = [re.fullmatch(r"(.*?)(\d{1,6})", label) for label in labels]
+    if not parts or any(part is None for part in parts):
+        return False
+    stems, numbers = {p[1] for p in parts if p}, [int(p[2]) for p in parts if p]
+    return len(stems) == 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
+_NOT_RECORDED = "If a joint of the description was not recorded, such as one of a gripper, lock it ({lock})."
 
 
 def _plain(name: str) -> str:
@@ -223,6 +365,8 @@ def _joints(
     """
     where, own = table.where, columns.joints or labels
     numbered = len(own) != n or all(label.isdigit() or not label for label in own)
+    if robot is not None and not stated and _counts(own):  # A1 ... A6, unless the robot calls its joints so
+        numbered = numbered or not {_plain(label) for label in own} & {_plain(j) for j in recorded_joints(robot)}
     if robot is None:
         return (tuple(f"j{i + 1}" for i in range(n)) if numbered else own), tuple(range(n)), []
     names = recorded_joints(robot)
@@ -230,8 +374,22 @@ def _joints(
         if n != len(names):
             gap = gap_in(columns.channels["q"].columns if "q" in columns.channels else ())
             if gap and n < len(names):
-                raise TaupiError(f"{where}: {gap} is missing: {robot.name} has {len(names)} joints, and there are {n}.")
-            raise TaupiError(f"{where} has {n} joints, expected {len(names)}: {', '.join(names)}.")
+                raise TaupiError(
+                    "{where}: {gap} is missing: {robot} has {count} joints, and there are {n}.",
+                    where=where,
+                    gap=gap,
+                    robot=robot.name,
+                    count=len(names),
+                    n=n,
+                )
+            raise TaupiError(
+                "{where} has {got} joints, expected {expected}: {names:,}.",
+                remedy=_NOT_RECORDED if n < len(names) else "",
+                where=where,
+                got=n,
+                expected=len(names),
+                names=names,
+            )
         return names, tuple(range(n)), [f"joints in the file's order are taken as {robot.name}'s"]
     places = {_plain(label): k for k, label in enumerate(own)}
     if robot.loops and set(places) < {_plain(name) for name in names}:  # only its motors: the other joints follow
@@ -240,9 +398,14 @@ def _joints(
         if _plain(name) not in places:
             wrong = unknown("joint", name, own, where)
             joints = Argument("columns", {"joints": ...})
-            correct = ("Correct ", joints, f": the joints of {robot.name}, in the order of the columns.")
-            name_them = ("Name its joints: ", joints, _begin(table))
-            raise TaupiError(*wrong.parts, remedy=correct if stated else name_them)
+            remedy = "Correct {joints}: the joints of {robot}, in the order of the columns."
+            if not stated:
+                remedy = "Name its joints: {joints}{begin}"
+            raise TaupiError(
+                "{wrong}",
+                remedy=Message(remedy, joints=joints, robot=robot.name, begin=_begin(table)),
+                wrong=wrong.message,
+            )
     order = tuple(places[_plain(name)] for name in names)
     notes = [] if order == tuple(range(n)) else [f"joints brought into the order of {robot.name}"]
     return names, order, notes
@@ -274,27 +437,67 @@ def _columns(table: Table, picks: tuple[Pick, ...]) -> np.ndarray:
     for place, (name, k) in enumerate(picks):
         column = table.columns[name]
         if len(column) != rows:
-            raise TaupiError(f"{table.where}: {name} has {len(column)} values but {picks[0][0]} has {rows}.")
+            raise TaupiError(
+                "{where}: {name} has {count} values but {pick} has {rows}.",
+                where=table.where,
+                name=name,
+                count=len(column),
+                pick=picks[0][0],
+                rows=rows,
+            )
         result[:, place] = column if column.ndim == 1 else column[:, k]
     return result
 
 
-def _in_si(signal: str, raw: np.ndarray, channel: Channel, where: str) -> np.ndarray:
+def _in_si(
+    signal: str, raw: np.ndarray, channel: Channel, where: str, before: dict[str, np.ndarray] | None = None
+) -> np.ndarray:
     """Return the values of a signal in SI units: matrix (sign gain unit number) + offset."""
     k = raw.shape[1]
     units = (channel.unit,) if isinstance(channel.unit, str) else channel.unit
     scale = one_per_joint([factor(signal, u) if u else 1.0 for u in units], k, f"{where}: {signal}.unit")
+    if any(u.endswith("_tick") for u in units):
+        each = units * k if len(units) == 1 else units
+        raw = np.stack([signed(signal, u, raw[:, c]) for c, u in enumerate(each)], axis=1)
     for name, numbers in (("gain", channel.gain), ("sign", channel.sign)):
         scale = scale * one_per_joint(numbers or (1.0,), k, f"{where}: {signal}.{name}")
     value = raw if np.all(scale == 1) else raw * scale
+    if channel.wraps and before is not None:
+        value = _going_on(value, before.get(signal))
+        before[signal] = np.array([_last(x) for x in value.T])
     if channel.matrix:
         matrix = np.array(channel.matrix)
         if matrix.shape[1] != k:
-            raise TaupiError(f"{where}: {signal}.matrix has {matrix.shape[1]} columns for {k} columns of the file.")
-        value = value @ matrix.T
+            raise TaupiError(
+                "{where}: {signal}.matrix has {shape} columns for {k} columns of the file.",
+                where=where,
+                signal=signal,
+                shape=matrix.shape[1],
+                k=k,
+            )
+        value = combined(value, matrix)
     if channel.offset:
         value = value + one_per_joint(channel.offset, value.shape[1], f"{where}: {signal}.offset")
     return value
+
+
+def _going_on(angles: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+    """Return angles (N, k) that go on where they start again after a turn, from those `before` (k,) on.
+
+    >>> _going_on(np.array([[3.0], [np.nan], [-3.0]]), None).round(3).ravel().tolist()
+    [3.0, nan, 3.283]
+    """
+    result = angles.copy()
+    for k, own in enumerate(result.T):
+        known = np.isfinite(own)
+        start = [] if before is None or not np.isfinite(before[k]) else [before[k]]
+        own[known] = np.unwrap(np.concatenate([start, own[known]]))[len(start) :]
+    return result
+
+
+def _last(values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known[-1]) if len(known) else float("nan")
 
 
 def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
@@ -302,22 +505,28 @@ def _time(raw: np.ndarray | None, table: Table, layout: Layout) -> np.ndarray:
     if raw is None or "time" not in layout.picks:
         if rate is None:
             raise TaupiError(
-                f"{where} has no time column that is known.",
-                remedy=("Give ", Argument("columns", {"time": ...}), " or ", Argument("rate_hz"), _begin(table)),
+                "{where} has no time column that is known.",
+                remedy="Give {columns} or {rate_hz}{begin}",
+                where=where,
+                columns=Argument("columns", {"time": ...}),
+                begin=_begin(table),
             )
         rows = len(next(iter(table.columns.values())))
         return (table.first_row + np.arange(rows)) / rate
     channel = layout.columns.channels["time"]
     values = _in_si("time", raw, channel, where)
     if values.shape[1] != 1:
-        raise TaupiError(f"{where}: time has {values.shape[1]} columns, expected one.")
+        raise TaupiError("{where}: time has {got} columns, expected one.", where=where, got=values.shape[1])
     time = values[:, 0]
     step = median_step(time)
     if not channel.unit and not channel.gain and step > 5.0:
         likely = next((u for u in ("ms", "us", "ns") if 1e-5 <= step * factor("time", u) <= 1.0), "ms")
-        unit = Argument("columns", {"time": {"columns": layout.picks["time"][0][0], "unit": likely}})
         raise TaupiError(
-            f"{where}: time steps by {step:.4g}, too much for seconds.", remedy=("Give its unit, perhaps ", unit, ".")
+            "{where}: time steps by {step:.4g}, too much for seconds.",
+            remedy="Give its unit, perhaps {columns}.",
+            where=where,
+            step=step,
+            columns=Argument("columns", {"time": {"columns": layout.picks["time"][0][0], "unit": likely}}),
         )
     return time
 
@@ -331,27 +540,43 @@ def _add_joint_side(signals: dict[str, np.ndarray], layout: Layout, notes: list[
     motor = layout.columns.motor
     if motor is None:
         return
-    where, n = layout.where, next(iter(signals.values())).shape[1]
+    where, n = layout.where, _joint_number(signals)
     A, T = motor.matrices(n)
     formulas = _add_motor_torque(signals, motor, time, where)
     offset = one_per_joint(motor.offset or (0.0,), n, f"{where}: motor.offset")
     both_sides = layout.elastic and "q" in signals
     if "theta" in signals and ("q" not in signals or both_sides):
         name = "theta" if both_sides else "q"
-        signals[name] = signals["theta"] @ A.T + offset
+        signals[name] = combined(signals["theta"], A) + offset
         formulas.append(f"{name} = C diag(1/ratio) theta + offset")
     if "thetad" in signals and ("qd" not in signals or both_sides):
         name = "thetad" if both_sides else "qd"
-        signals[name] = signals["thetad"] @ A.T
+        signals[name] = combined(signals["thetad"], A)
         formulas.append(f"{name} = C diag(1/ratio) thetad")
     if layout.elastic and not both_sides:  # one position per joint, which must not be counted twice
         for name in ("theta", "thetad", "thetadd"):
             signals.pop(name, None)
     if "tau" not in signals and "tau_m" in signals:
-        signals["tau"] = signals["tau_m"] @ T.T
+        signals["tau"] = combined(signals["tau_m"], T)
         formulas.append("tau = C^-T diag(ratio) tau_m")
     if formulas:
         notes.append("from the motor side: " + "; ".join(formulas))
+
+
+def combined(values: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+    """Return values (N, k) times a matrix (n, k), sum_j M_ij v_j: one that is missing is missed only where it is coupled to.
+
+    >>> combined(np.array([[1.0, np.nan]]), np.eye(2)).tolist()
+    [[1.0, nan]]
+    """
+    missing = ~np.isfinite(values)
+    if not missing.any():
+        return np.asarray(values @ matrix.T)
+    acts = np.abs(matrix) > 1e-12 * np.abs(matrix).max(
+        axis=1, keepdims=True
+    )  # an inverse leaves rounding in place of zeros
+    result = np.where(missing, 0.0, values) @ np.where(acts, matrix, 0.0).T
+    return np.asarray(np.where(missing @ acts.T, np.nan, result))
 
 
 def _delays(layout: Layout, signals: Mapping[str, np.ndarray]) -> dict[str, tuple[float, ...]]:
@@ -359,10 +584,12 @@ def _delays(layout: Layout, signals: Mapping[str, np.ndarray]) -> dict[str, tupl
 
     A signal computed for the joint side has the delay of the signal that it is computed from.
     """
-    channels, n = layout.columns.channels, next(iter(signals.values())).shape[1]
+    channels, n = layout.columns.channels, _joint_number(signals)
     stated = {k: one_per_joint(c.delay, n, f"{layout.where}: {k}.delay") for k, c in channels.items() if c.delay}
     if "time" in stated:
-        raise TaupiError(f"{layout.where}: time has a delay.", remedy="State the delay of a signal: q, tau, ...")
+        raise TaupiError(
+            "{where}: time has a delay.", remedy="State the delay of a signal: q, tau, ...", where=layout.where
+        )
     coupled = layout.columns.motor is not None and bool(layout.columns.motor.coupling)
     for own, sources in (("q", ("theta",)), ("tau", ("tau_m", "current", "voltage"))):
         source = next((s for s in sources if s in stated), None)
@@ -370,8 +597,10 @@ def _delays(layout: Layout, signals: Mapping[str, np.ndarray]) -> dict[str, tupl
             continue
         if coupled and np.ptp(stated[source]):
             raise TaupiError(
-                f"{layout.where}: {source}.delay differs from motor to motor, and motor.coupling mixes them.",
+                "{where}: {source}.delay differs from motor to motor, and motor.coupling mixes them.",
                 remedy="State one delay for all.",
+                where=layout.where,
+                source=source,
             )
         stated[own] = stated[source]
     return {k: tuple(d[list(layout.order)].tolist()) for k, d in stated.items() if k in signals and d.any()}
@@ -381,7 +610,7 @@ def _add_motor_torque(signals: dict[str, np.ndarray], motor: Motor, time: np.nda
     """Add tau_m from current or voltage, if it was not recorded and the gains are known; return the formula used."""
     if "tau_m" in signals:
         return []
-    n = next(iter(signals.values())).shape[1]
+    n = _joint_number(signals)
     if "current" in signals and motor.torque_per_ampere:
         signals["tau_m"] = signals["current"] * one_per_joint(
             motor.torque_per_ampere, n, f"{where}: motor.torque_per_ampere"
@@ -395,10 +624,14 @@ def _add_motor_torque(signals: dict[str, np.ndarray], motor: Motor, time: np.nda
         return ["tau_m = torque_per_volt voltage"]
     speed = signals.get("thetad")
     if speed is None and "theta" not in signals:
-        raise TaupiError(f"{where}: motor.volts_per_speed needs the motors' speed. Map their thetad or theta.")
+        raise TaupiError(
+            "{where}: motor.volts_per_speed needs the motors' speed. Map their thetad or theta.", where=where
+        )
     if speed is None:  # differences are linear, and so are the filters applied later: their order does not matter
         if len(time) < 2:
-            raise TaupiError(f"{where} has {len(time)} rows, expected at least two: theta is differentiated.")
+            raise TaupiError(
+                "{where} has {got} rows, expected at least two: theta is differentiated.", where=where, got=len(time)
+            )
         speed = np.gradient(signals["theta"], time, axis=0)
     signals["tau_m"] = gain * (
         signals["voltage"] - speed * one_per_joint(motor.volts_per_speed, n, f"{where}: volts_per_speed")
@@ -419,6 +652,8 @@ def embedded_mapping(log: Log, flat: bool, labels: Sequence[str] = ()) -> dict[s
         data[name] = {"columns": data[name], "delay": list(delay)}
     if log.known_torque:
         data["known_torque"] = list(log.known_torque)
+    if log.drive is not None:
+        data["drive"] = log.drive.table()
     if log.filtering is not None:
         data["filtering"] = dataclasses.asdict(log.filtering)
     data |= written_columns(log, flat)[1]

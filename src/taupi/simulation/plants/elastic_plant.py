@@ -9,33 +9,50 @@ import casadi as cs
 import numpy as np
 
 from taupi.dynamics.chain import Chain, joint_port
-from taupi.dynamics.drives import Drives, Sides, check_elastic, chosen_sides, motor_port, refuse_massless, resolve_sides
-from taupi.dynamics.elastic import elastic_mass_matrix, elastic_stiffness_matrix, rotor_coupling
+from taupi.dynamics.drives import (
+    Drives,
+    Sides,
+    chosen_sides,
+    motor_port,
+    refuse_massless_rotors,
+    resolve_sides,
+)
+from taupi.dynamics.elastic import elastic_mass_matrix, elastic_stiffness_matrix
 from taupi.dynamics.elastic_forward import ALGORITHMS
-from taupi.dynamics.energy import kinetic, potential
+from taupi.dynamics.energy import kinetic, potential, rotor_energy, spring_energy
 from taupi.dynamics.forward import default_algorithm
 from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.terms import term_torque
 from taupi.dynamics.terms.elastic import Stiffness
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
+from taupi.model.massless import refuse_massless
+from taupi.model.requirements import require_elastic
 from taupi.program.program import Constants, Port, Program, trace
 from taupi.simulation.plants.plant import ArmPlant, PlantTerms, Surroundings
-from taupi.simulation.plants.smooth_friction import smoothed
 
 _SPRINGS = Sides((), (Stiffness(),), ())
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ElasticPlant(ArmPlant):
-    """An arm with elastic joints: B(q) a + C v + g + K_e (q, theta) + friction = (-tau_dist - J^T F_tip, u).
+    """Simulate an arm with elastic joints: B(q) a + C v + g + K_e (q, theta) + friction = (-tau_dist - J^T F_tip, u).
 
-    This is Zollo et al. 2014, eq. 2. The state of `robot` is positions (q, theta) and velocities (qd, thetad), theta one value
-    per elastic joint; the torque u has one value per motor. `terms` are friction on the motors ("coulomb", "viscous",
-    `StribeckCurve`, ...), "damping" of the springs and friction on the links ("link_viscous", ...), with the robot's own
-    values; by default all that the description states. Without `coupling`, rotors only turn their own shafts, and no link acts on
-    them or is moved by them. `smoothing` (rad/s or m/s) makes sgn(thetad) of dry friction tanh(thetad / smoothing); 0 keeps the
-    jump. A `disturbance` acts on the links; `torque_limits` and `rate_limits` are those of the motors; `wrench` in `frame` and
-    `axes`, `payloads`, `loads` and `delay` are as in `RigidPlant`.
+    This is Zollo et al. 2014, eq. 2. The state is positions (q, theta) and velocities (qd, thetad), theta one value per elastic
+    joint; the torque u has one value per motor. `wrench`, `frame`, `axes`, `payloads`, `loads` and `delay` are as in
+    `RigidPlant`.
+
+    Attributes:
+        robot: What moves: a robot with transmissions.
+        terms: Friction on the motors ("coulomb", "viscous", `StribeckCurve`, ...), "damping" of the springs and friction on the
+            links ("link_viscous", ...), with the robot's own values; by default all that the description states.
+        smoothing: Speed, rad/s or m/s, by default 0.01, with which sgn(thetad) of dry friction becomes tanh(thetad / smoothing);
+            0 keeps the jump.
+        disturbance: tau_dist (n,) on the links, N m or N: None (the default), constant, a row per control period, or a function
+            of time.
+        torque_limits: The largest torques (n,) of the motors, N m or N, or one for all; True for the description's limits; by
+            default none.
+        rate_limits: The largest rates (n,) of the motors' torques, N m/s or N/s; by default none.
+        coupling: Whether links act on rotors and are moved by them (the default), or rotors only turn their own shafts.
 
     >>> import taupi as tp
     >>> plant = tp.ElasticPlant(tp.load("zollo2r"), terms=(tp.terms.StribeckCurve.document(), "damping"))
@@ -48,8 +65,9 @@ class ElasticPlant(ArmPlant):
 
     def __post_init__(self) -> None:
         ArmPlant.__post_init__(self)  # a class with slots has no super() without arguments
-        check_elastic(self.robot)
-        refuse_massless(self.robot)
+        require_elastic(self.robot)
+        refuse_massless_rotors(self.robot)
+        refuse_massless(self.robot, True, self.loads)
         sides = chosen_sides(self.robot, self.terms)
         object.__setattr__(self, "terms", (*sides.motor, *sides.spring[1:], *sides.link))
 
@@ -67,13 +85,13 @@ class ElasticPlant(ArmPlant):
     @property
     def elastic(self) -> list[int]:
         """The elastic joints, by their numbers."""
-        return [i for i, j in enumerate(self.robot.driving_joints) if j.transmission.elastic]
+        return list(self.robot.elastic_coordinates)
 
     @property
     def sides(self) -> Sides:
         """The terms as they are simulated, by where they act, with dry friction smoothed."""
         own, v = resolve_sides(self.terms), float(self.smoothing)
-        return Sides(tuple(smoothed(t, v) for t in own.motor), own.spring, tuple(smoothed(t, v) for t in own.link))
+        return Sides(tuple(t.smooth(v) for t in own.motor), own.spring, tuple(t.smooth(v) for t in own.link))
 
     def program(self) -> Program:
         """Return qdd and thetadd of (q, qd, theta, thetad, u, ...), with `load`, `f_tip`, `tau_dist` where the plant has them."""
@@ -157,10 +175,8 @@ def _energy(surroundings: Surroundings, coupling: bool) -> Program:
         drives = Drives(chain, coupling)
         q, qd = x[:n], x[size : size + n]
         theta, thetad = drives.motors(q, x[n:size]), drives.motors(qd, x[size + n :])
-        rotors = cs.vertcat(*(k * k * j for k, j in zip(drives.ratio, drives.rotor, strict=True)))
-        turning = cs.dot(qd, rotor_coupling(chain, drives, q) @ thetad) + cs.dot(rotors, thetad**2) / 2
-        springs = cs.dot(theta - q, drives.forces(_SPRINGS, q, qd, theta, thetad)[1]) / 2
-        return kinetic(chain, q, qd) + turning + potential(chain, q) + springs
+        turning = rotor_energy(chain, drives, q, qd, thetad)
+        return kinetic(chain, q, qd) + turning + potential(chain, q) + spring_energy(chain, drives, q, theta)
 
     return trace("elastic_energy", body, [Port("x", (2 * size,)), *_load(surroundings)], [Port("E")], constants)
 
@@ -173,7 +189,7 @@ def _borne(surroundings: Surroundings) -> Program:
     def body(q: Vector, *load: Vector) -> Vector:
         chain = _loaded(surroundings, constants, load)
         rest, unit = SX.zeros(robot.n), SX.ones(robot.n)
-        stiffness = term_torque(chain, (Stiffness(),), unit, rest, rest)
+        stiffness = term_torque(chain, (Stiffness(),), unit, rest, rest, followers=False)
         weight = newton_euler(chain, q, rest, rest)
         return cs.vertcat(*(q[i] + weight[i] / stiffness[i] for i in Drives(chain).elastic))
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from taupi.checks import not_negative
+from taupi.content import Keyed, content
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.kinematics import JACOBIANS
 from taupi.dynamics.recursive import tip_torque
-from taupi.dynamics.types import SX, Expression, Vector
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.body import InertiaLike, body_from_com, why_not_physical
 from taupi.model.payload import carried_body
+from taupi.model.requirements import require_tree
 from taupi.model.robot import Robot
 from taupi.program.program import Constants, Port, Program
 
@@ -28,10 +31,13 @@ Limits: TypeAlias = Any  # None, or a number, or one per joint; kept as an array
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """A body fixed to a frame of the robot.
+    """Fix a body to a frame of the robot.
 
-    `mass` is in kg; `com`, the centre of mass (3,) in m, and `inertia` about it (3, 3) in kg m^2, by default that of a point, are
-    in the axes of `frame`, by default the tip.
+    Attributes:
+        mass: Its mass, kg.
+        com: Its centre of mass (3,), m, in the axes of `frame`; by default the frame's origin.
+        inertia: Its inertia (3, 3) about the centre of mass, kg m^2, in these axes; by default that of a point.
+        frame: The frame that carries it, by default "tip".
     """
 
     mass: float
@@ -44,12 +50,20 @@ class Payload:
         object.__setattr__(self, "inertia", tuple(tuple(map(float, row)) for row in np.asarray(self.inertia)))
         body = body_from_com(self.mass, self.com, self.inertia, "payload")
         if why := why_not_physical(body):
-            raise TaupiError(f"payload: {why}.")
+            raise TaupiError("payload: {why}.", why=why)
 
     def on(self, robot: Robot) -> tuple[int, np.ndarray]:
         """Return the link of the `robot` that carries it, and its ten parameters about that link's origin."""
-        link, body = carried_body(robot, self.mass, self.com, self.inertia, self.frame)
-        return link, np.array([float(v) for v in body])
+        link, body = _carried(Keyed(content((self, robot)), (self, robot)))
+        return link, np.array(body)
+
+
+@lru_cache(maxsize=4096)
+def _carried(carried: Keyed[tuple[Payload, Robot]]) -> tuple[int, tuple[float, ...]]:
+    """Return what `Payload.on` does; its arithmetic is exact, and too slow to do it again for each change of load."""
+    payload, robot = carried.value
+    link, body = carried_body(robot, payload.mass, payload.com, payload.inertia, payload.frame)
+    return link, tuple(float(v) for v in body)
 
 
 @runtime_checkable
@@ -70,8 +84,68 @@ class Plant(Protocol):
         ...
 
     @property
+    def positions(self) -> int:
+        """How many positions the state has: as many as velocities, and one more for each quaternion."""
+        ...
+
+    @property
+    def motors(self) -> tuple[int, ...]:
+        """The index of each motor among the positions; empty for a plant without separate motors."""
+        ...
+
+    @property
+    def terms(self) -> PlantTerms:
+        """The friction and drives of its joints."""
+        ...
+
+    @property
+    def loads(self) -> tuple[int, ...]:
+        """The links that may carry a payload."""
+        ...
+
+    @property
+    def torque_limits(self) -> np.ndarray | None:
+        """The largest torques (n,), N m or N; None if there are no limits."""
+        ...
+
+    @property
+    def rate_limits(self) -> np.ndarray | None:
+        """The largest rates of the torques (n,), N m/s or N/s; None if there are no limits."""
+        ...
+
+    @property
+    def delay(self) -> float:
+        """The time from command to torque, s."""
+        ...
+
+    @property
+    def stiction(self) -> bool:
+        """Whether joints stick and break away at events."""
+        ...
+
+    @property
     def externals(self) -> tuple[Port, ...]:
         """What acts on it besides the torque: inputs of `flow`."""
+        ...
+
+    def signal(self, name: str) -> tuple[str, Signal]:
+        """Return the argument through which the input called `name` comes from outside, and its signal."""
+        ...
+
+    def started(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return all positions and velocities (..., size) of joints that start at `q` with `qd` (..., n)."""
+        ...
+
+    def fastest(self, q: ArrayLike) -> float:
+        """Return the highest frequency of its springs at `q` (..., n), rad/s; 0 without springs."""
+        ...
+
+    def position_rate(self, q: Vector, qd: Vector) -> Vector:
+        """Return dq/dt over SX of all positions `q` and velocities `qd`."""
+        ...
+
+    def dynamics_program(self) -> Program:
+        """Return what `flow` returns as a program of the state's parts, the torque and the externals."""
         ...
 
     def flow(self, x: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, Expression, Expression]:
@@ -105,14 +179,12 @@ class ArmPlant:
 
     def __post_init__(self) -> None:
         if not isinstance(self.robot, Robot):
-            raise TaupiError(
-                Argument("robot"), f" is {type(self.robot).__name__}, expected a Robot: use taupi.load(...)."
-            )
-        if self.robot.loops:
-            raise TaupiError(
-                f"{self.robot.name} has closed loops, which a plant does not keep closed.",
-                remedy="Use tp.loops.ClosedLoops(robot, ...).forward_dynamics, or parallelograms as mimic joints.",
-            )
+            raise TaupiError("{robot} is {got}, expected a Robot: use taupi.load(...).", got=type(self.robot).__name__)
+        require_tree(
+            self.robot,
+            "which a plant does not keep closed",
+            "Use tp.loops.ClosedLoops(robot, ...).forward_dynamics, or parallelograms as mimic joints.",
+        )
         if self.axes not in JACOBIANS:
             raise unknown("axes of the tip wrench", self.axes, JACOBIANS)
         for frame in self.wrenches.values():
@@ -133,9 +205,53 @@ class ArmPlant:
         efforts = [j.limits.effort for j in self.robot.driving_joints]
         if all(e is None for e in efforts):
             raise TaupiError(
-                Argument("torque_limits"), f" is True, but {self.robot.name} states no effort: give the limits."
+                "{torque_limits} is True, but {robot} states no effort: give the limits.", robot=self.robot.name
             )
         return np.array([math.inf if e is None else e for e in efforts])
+
+    @property
+    def size(self) -> int:
+        """How many velocities the state has."""
+        raise NotImplementedError
+
+    @property
+    def positions(self) -> int:
+        """How many positions the state has."""
+        return self.size
+
+    @property
+    def stiction(self) -> bool:
+        """Whether joints stick and break away at events: never, dry friction is smoothed."""
+        return False
+
+    @property
+    def motors(self) -> tuple[int, ...]:
+        """The index of each motor among the positions: none are separate."""
+        return ()
+
+    def flow(self, x: Vector, tau: Vector, *externals: Vector) -> tuple[Vector, Expression, Expression]:
+        """Return the acceleration of the state `x` under `tau` and `externals`, and the powers, as in `Plant.flow`."""
+        raise NotImplementedError
+
+    def dynamics_program(self) -> Program:
+        """Return `flow` as a program."""
+        raise NotImplementedError
+
+    def energy_program(self) -> Program:
+        """Return kinetic plus potential energy: E(x) or E(x, load)."""
+        raise NotImplementedError
+
+    def started(self, q: np.ndarray, qd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return `q` and `qd` as they are."""
+        return q, qd
+
+    def fastest(self, q: ArrayLike) -> float:
+        """Return 0: there are no springs, whatever `q`."""
+        return 0.0
+
+    def position_rate(self, q: Vector, qd: Vector) -> Vector:
+        """Return `qd`, the rate of `q`."""
+        return qd
 
     @property
     def wrenches(self) -> dict[str, str]:
@@ -174,7 +290,11 @@ class ArmPlant:
             link, body = payload.on(self.robot)
             if link not in self.loads:
                 names = ", ".join(self.robot.link_names[i] for i in self.loads) or "none"
-                raise TaupiError(f"payload is on {self.robot.link_names[link]!r}, the plant's loads are on: {names}.")
+                raise TaupiError(
+                    "payload is on {link_name!r}, the plant's loads are on: {names}.",
+                    link_name=self.robot.link_names[link],
+                    names=names,
+                )
             result[self.loads.index(link)] = body
         return result.ravel()
 
@@ -218,7 +338,7 @@ class Surroundings:
         return [Port(k, (sizes.get(k, 6),)) for k in self.names]
 
     def chain(self, constants: Constants, values: Sequence[Vector]) -> LoadedChain:
-        """Return the robot over SX with what it carries; `values` are those of the externals."""
+        """Return the robot over SX with what it carries, for `values` of the externals."""
         return LoadedChain(self.robot, constants, self.loads, dict(zip(self.names, values, strict=True)).get("load"))
 
     def force(self, chain: Chain, q: Vector, values: Sequence[Vector]) -> Vector:
@@ -240,10 +360,15 @@ def joint_values(value: Limits, n: int, name: str) -> np.ndarray | None:
     try:
         array = np.broadcast_to(np.asarray(value, dtype=float), (n,)).copy()
     except (TypeError, ValueError):
-        raise TaupiError(Argument(name), f" is {shown(value)}, expected a number or {n}: one per joint.") from None
+        raise TaupiError(
+            "{argument} is {got!r}, expected a number or {expected}: one per joint.",
+            argument=Argument(name),
+            got=value,
+            expected=n,
+        ) from None
     if not (array > 0).all():
         numbers = value.tolist() if isinstance(value, np.ndarray) else value
-        raise TaupiError(Argument(name), f" is {shown(numbers)}, expected numbers above 0.")
+        raise TaupiError("{argument} is {got!r}, expected numbers above 0.", argument=Argument(name), got=numbers)
     return array
 
 
@@ -251,12 +376,8 @@ def _changes(payloads: Sequence[tuple[float, Payload | None]]) -> tuple[tuple[fl
     try:
         pairs = [(float(t), p) for t, p in payloads]
     except (TypeError, ValueError):
-        raise TaupiError(
-            Argument("payloads"), f" is {shown(payloads)}, expected pairs (time in s, Payload or None)."
-        ) from None
+        raise TaupiError("{payloads} is {got!r}, expected pairs (time in s, Payload or None).", got=payloads) from None
     for t, payload in pairs:
         if not math.isfinite(t) or not (payload is None or isinstance(payload, Payload)):
-            raise TaupiError(
-                Argument("payloads"), f" holds {shown((t, payload))}, expected (time in s, Payload or None)."
-            )
+            raise TaupiError("{payloads} holds {got!r}, expected (time in s, Payload or None).", got=(t, payload))
     return tuple(sorted(pairs, key=lambda pair: pair[0]))

@@ -1,23 +1,24 @@
-"""The arguments of `simulate`: what all roll-outs of a call share, and what is specific to each."""
+"""What the roll-outs of a call share, what is specific to each, and what each carries over time."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
 
-from taupi.checks import one_of, whole_number
+from taupi.checks import one_of, or_none, whole_number
 from taupi.dynamics.types import ArrayLike
-from taupi.errors import Argument, TaupiError, shown, unknown
+from taupi.errors import TaupiError, unknown
 from taupi.program.program import Port
+from taupi.settings import Settings
 from taupi.simulation.controller import Controller
-from taupi.simulation.horizon import Horizon
-from taupi.simulation.plants.plant import ArmPlant
+from taupi.simulation.horizon import Horizon, HorizonOptions
+from taupi.simulation.plants.plant import ArmPlant, Payload, Plant
 from taupi.simulation.references import ReferenceLike
-from taupi.simulation.rollouts.loads import Loads, PayloadLike, with_payload
 from taupi.simulation.sensors import Sensors
 
 DEVICES = ("cpu", "cuda")
@@ -29,7 +30,7 @@ Values = Mapping[str, ArrayLike]  # values of a program's inputs, by name
 class Scenario:
     """What all roll-outs of a call share."""
 
-    plant: Any  # a Plant
+    plant: Plant
     reference: ReferenceLike | None
     horizon: Horizon
     sensors: Sensors | None = None
@@ -38,21 +39,20 @@ class Scenario:
     device: str = "cpu"  # or "cuda"
 
     def __post_init__(self) -> None:
-        if not hasattr(self.plant, "robot"):
+        if not isinstance(self.plant, Plant):
             raise TaupiError(
-                Argument("plant"),
-                f" is {shown(self.plant)}, expected a plant: taupi.RigidPlant(robot), taupi.ElasticPlant(robot).",
+                "{plant} is {got!r}, expected a plant: taupi.RigidPlant(robot), taupi.ElasticPlant(robot).",
+                got=self.plant,
             )
         if self.sensors is not None and not isinstance(self.sensors, Sensors):
-            raise TaupiError(Argument("sensors"), f" is {shown(self.sensors)}, expected taupi.Sensors(...) or None.")
+            raise TaupiError("{sensors} is {got!r}, expected taupi.Sensors(...) or None.", got=self.sensors)
         one_of(DEVICES)("device", self.device)
         cores = os.cpu_count() or 1 if self.threads is None else self.threads
         object.__setattr__(self, "threads", whole_number("threads", cores))
-        if getattr(self.plant, "stiction", False) and (not self.horizon.adaptive_steps or self.horizon.continuous):
+        if self.plant.stiction and (not self.horizon.adaptive_steps or self.horizon.continuous):
             raise TaupiError(
-                "stiction needs an adaptive integrator, such as 'rk45', and ",
-                Argument("control", "sampled"),
-                "; or use smoothing= instead.",
+                "stiction needs an adaptive integrator, such as 'rk45', and {control='sampled'}; or use "
+                "smoothing= instead."
             )
 
     @property
@@ -68,7 +68,7 @@ class Batch:
     size: int
     q: np.ndarray | None  # (1 or B, n), or with the motors' positions
     qd: np.ndarray | None
-    seeds: tuple[int, ...]  # B
+    seeds: Sequence[int]  # B
     inputs: Mapping[str, np.ndarray]
     payloads: tuple[PayloadLike, ...] | None  # B
     bodies: np.ndarray | None = None  # what links have in addition to the robot's own parameters, (1 or B, 10 per link)
@@ -94,12 +94,16 @@ class Batch:
         counts += [len(c.start) for c in controllers if c.start is not None and c.start.ndim == 2]
         size = max(counts)
         if any(count not in (1, size) for count in counts):
-            raise TaupiError(f"The batch has {size} roll-outs, but some arguments have {sorted(set(counts))} rows.")
+            raise TaupiError(
+                "The batch has {size} roll-outs, but some arguments have {counts} rows.",
+                size=size,
+                counts=sorted(set(counts)),
+            )
         return cls(
             size,
             q,
             qd,
-            tuple(range(size)) if seeds is None else _repeated(seeds, size),
+            range(size) if seeds is None else _repeated(seeds, size),
             values,
             None if payloads is None else _repeated(payloads, size),
             bodies,
@@ -121,15 +125,15 @@ class Batch:
             bodies,
         )
 
-    def loads(self, plant: ArmPlant) -> Loads | None:
+    def loads(self, plant: Plant) -> Loads | None:
         """Return what the roll-outs carry, if the plant can carry anything."""
-        if not getattr(plant, "loads", ()):
+        if not isinstance(plant, ArmPlant) or not plant.loads:
             return None
         payloads = self.payloads
         return Loads((plant,) if payloads is None else tuple(with_payload(plant, p) for p in payloads), self.bodies)
 
 
-def _repeated(values: Sequence[Any], size: int) -> tuple[Any, ...]:
+def _repeated(values: Sequence[object], size: int) -> tuple[Any, ...]:
     return (*values, *[values[0]] * (size - len(values)))
 
 
@@ -144,7 +148,7 @@ def initial_rows(initial: Initial) -> tuple[np.ndarray | None, np.ndarray | None
         q = np.atleast_2d(np.asarray(rows[0], dtype=float))
         qd = None if rows[1] is None else np.atleast_2d(np.asarray(rows[1], dtype=float))
     except (TypeError, ValueError):
-        raise TaupiError(Argument("initial"), f" is {shown(initial)}, expected q, or a pair (q, qd).") from None
+        raise TaupiError("{initial} is {got!r}, expected q, or a pair (q, qd).", got=initial) from None
     return q, qd
 
 
@@ -156,12 +160,141 @@ def input_rows(ports: Sequence[Port], values: Values, batch: int) -> dict[str, n
             raise unknown("input", name, names, "the controller")
     missing = [name for name in names if name not in values]
     if missing:
-        raise TaupiError(f"The controller needs {', '.join(missing)}: give inputs={{{missing[0]!r}: ...}}.")
+        raise TaupiError(
+            "The controller needs {missing:,}: give inputs={{{first!r}: ...}}.", missing=missing, first=missing[0]
+        )
     rows = {}
     for port in ports:
         value = np.asarray(values[port.name], dtype=float)
         leading = value.shape[: value.ndim - len(port.shape)]
         if value.shape[len(leading) :] != port.shape or leading not in ((), (1,), (batch,)):
-            raise TaupiError(f"{port.name} has shape {value.shape}, expected {port.shape} or {(batch, *port.shape)}.")
+            raise TaupiError(
+                "{port} has shape {got}, expected {expected} or {batch}.",
+                port=port.name,
+                got=value.shape,
+                expected=port.shape,
+                batch=(batch, *port.shape),
+            )
         rows[port.name] = np.ascontiguousarray(value.reshape(-1, port.size))
     return rows
+
+
+# A payload from the start, None for nothing, or changes (time in s, Payload or None).
+PayloadLike = Payload | None | Sequence[tuple[float, Payload | None]]
+
+
+@dataclass(frozen=True, eq=False)
+class Loads:
+    """The loads of B roll-outs over time: of one plant for all of them, or of one plant each."""
+
+    plants: tuple[ArmPlant, ...]  # 1 or B
+    bodies: np.ndarray | None = (
+        None  # what links have in addition to the robot's own parameters, (1 or B, 10 per loaded link)
+    )
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """The times at which any load changes, s."""
+        return tuple({t for plant in self.plants for t, _ in plant.payloads})
+
+    def at(self, t: float) -> np.ndarray:
+        """Return the loads at a time, (1 or B, 10 per loaded link)."""
+        carried = np.stack([plant.load_at(t) for plant in self.plants])
+        return carried if self.bodies is None else carried + self.bodies
+
+    def of_members(self, members: Sequence[int]) -> Loads:
+        """Return the loads of some of the roll-outs."""
+        plants = self.plants if len(self.plants) == 1 else tuple(self.plants[k] for k in members)
+        bodies = self.bodies if self.bodies is None or len(self.bodies) == 1 else self.bodies[list(members)]
+        return Loads(plants, bodies)
+
+    def of_member(self, k: int) -> Loads:
+        """Return the loads of one roll-out."""
+        return self.of_members([k])
+
+
+def with_payload(plant: ArmPlant, payload: PayloadLike) -> ArmPlant:
+    """Return the plant with another payload, or with other changes of its payload."""
+    changes = ((0.0, payload),) if payload is None or isinstance(payload, Payload) else tuple(payload)
+    return dataclasses.replace(plant, payloads=changes)
+
+
+def loadable(plant: Plant, payloads: Sequence[PayloadLike]) -> ArmPlant:
+    """Return the plant without a payload, but with room for one on every link that carries one of the payloads."""
+    if not isinstance(plant, ArmPlant):
+        raise TaupiError("{payloads} are for arms, and the plant is a {kind}.", kind=type(plant).__name__)
+    links = {k for payload in payloads for k in with_payload(plant, payload).loads}
+    return dataclasses.replace(plant, payloads=(), loads=tuple(sorted(links)))
+
+
+def with_links(plant: Plant) -> ArmPlant:
+    """Return the plant with room for other parameters of every link."""
+    if not isinstance(plant, ArmPlant):
+        raise TaupiError("{links} are for arms, and the plant is a {kind}.", kind=type(plant).__name__)
+    return dataclasses.replace(plant, loads=tuple(range(len(plant.robot.links))))
+
+
+def link_changes(plant: Plant, links: ArrayLike) -> np.ndarray:
+    """Return what links with these parameters, (10 L,) or (B, 10 L), have in addition to the plant's own, (1 or B, 10 L)."""
+    own = plant.robot.parameters.values
+    try:
+        rows = np.atleast_2d(np.asarray(links, dtype=float))
+    except (TypeError, ValueError):
+        raise TaupiError(
+            "{links} is {got!r}, expected {expected} numbers per roll-out.", got=links, expected=len(own)
+        ) from None
+    if rows.ndim != 2 or rows.shape[1] != len(own):
+        raise TaupiError(
+            "{links} has shape {got}, expected (B, {count}): as robot.parameters, per roll-out.",
+            got=np.shape(links),
+            count=len(own),
+        )
+    if not np.isfinite(rows).all():
+        raise TaupiError("{links} has entries that are not finite.")
+    return rows - own
+
+
+@dataclass(frozen=True, eq=False)
+class Ensemble(Settings):
+    """B roll-outs: fields with a leading axis of B have one entry per roll-out, the others are the same for all.
+
+    >>> import numpy as np, taupi as tp
+    >>> plant = tp.RigidPlant(tp.load("elbow2r"))
+    >>> starts = tp.ensembles.Ensemble(initial=np.linspace(0, 1, 10).reshape(5, 2))
+    >>> tp.simulate_many(plant, duration=0.1, ensemble=starts).q.shape
+    (5, 101, 2)
+
+    Attributes:
+        initial: (B, n) positions at rest, or a pair (q, qd) of such arrays; by default the beginning of the reference, or zero.
+        parameters: (B, p), where the estimate of a law starts; by default at the robot's own parameters.
+        inputs: Values of a Program's other inputs by name, (B, ...).
+        payloads: B entries, each a Payload, None, or a list of (time, Payload).
+        seeds: (B,) seeds of the sensors' noise; by default 0 to B - 1.
+        links: (B, 10 per link), other parameters of the plant's links, in the order of `robot.parameters`; the law does not know
+            them.
+        threads: How many cores are used; by default all.
+        device: "cpu", or "cuda", which runs laws and Programs on a GPU, one thread per roll-out, in fixed steps.
+    """
+
+    initial: Initial = None
+    parameters: ArrayLike | None = None
+    inputs: Values | None = None
+    payloads: Sequence[PayloadLike] | None = None
+    seeds: Sequence[int] | None = None
+    links: ArrayLike | None = field(default=None, kw_only=True)
+    threads: int | None = field(default=None, kw_only=True)
+    device: str = field(default="cpu", kw_only=True)
+
+    checks: ClassVar = {"threads": or_none(whole_number), "device": one_of(DEVICES)}
+
+
+class EnsembleOptions(TypedDict, total=False):
+    """Fields of `Ensemble` as keywords, except those that functions also take by position."""
+
+    links: ArrayLike | None
+    threads: int | None
+    device: str
+
+
+class BatchOptions(HorizonOptions, EnsembleOptions, total=False):
+    """Fields of `Horizon` and `Ensemble` as keywords, except those that functions also take by position."""

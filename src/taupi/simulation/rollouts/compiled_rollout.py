@@ -1,141 +1,62 @@
-"""Roll-outs compiled from end to end: all control periods in one call of machine code, block by block."""
+"""Roll-outs compiled from end to end: all control periods in one call of machine code, recorded or only summarised."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from taupi.errors import TaupiError, shown
-from taupi.program.step_loop import NestedStepLoop, StepLoop
+from taupi.errors import TaupiError
+from taupi.program.batch_results import fresh, fresh_zeros
+from taupi.program.step_loop import Call, StepLoop
 from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
 
 
 def roll_out(rollout: Rollout) -> Records:
     """Return z, tau, tau_command, qdd, ... as (rows, B, size), every `every`-th period; `jump` is what loads added, J."""
-    recorder = _Recorder(rollout)
-    jump, before = np.zeros((rollout.batch, 1)), None
-    for first, block in _blocks(rollout, recorder):
-        jump = jump + load_jump(rollout, block.starts[0], before, block.inputs.get("load"))
-        before = block.inputs.get("load")
-        recorder.keep(first, first + len(block.starts), block.starts, block.results, jump)
-    return recorder.records()
-
-
-def roll_blocks(rollout: Rollout) -> Iterator[tuple[int, np.ndarray, Records]]:
-    """Yield the first period of each block, z at the beginning of its periods, and the results; nothing is kept.
-
-    The arrays, (periods, B, size), are reused for the next block.
-    """
-    for first, block in _blocks(rollout, _Buffers(rollout)):
-        yield first, block.starts, block.results
-
-
-def _blocks(rollout: Rollout, buffers: _Buffers) -> Iterator[tuple[int, _Block]]:
-    """Yield each block of periods after it has run."""
-    step_inputs, z = StepInputs(rollout), rollout.start
+    rows, every, b = rollout.horizon.rows, rollout.horizon.every, rollout.batch
+    calls = _period(rollout)
+    z = _rows(calls, "z_next", (rows + 1, b, rollout.loop.size))  # one more for the last state
+    z[0] = rollout.start
+    kept = {p.name: _rows(calls, p.name, (rows, b, p.size)) for p in calls[0].kernel.program.outputs[1:]}
+    jumps, jump, before, end = fresh((rows, b, 1)), np.zeros((b, 1)), None, rows
+    loop, step_inputs = StepLoop(calls, {"z": z}, kept, every, rollout.threads), StepInputs(rollout)
     for first, last in rollout.blocks():
-        block = _Block(rollout, step_inputs, buffers, z, first, last)
-        if rollout.loop.controller.function is not None:
-            _ask_and_run(rollout, first, block)
+        inputs = step_inputs.block(first, last)
+        loop.begin(first, last, _inputs(rollout, step_inputs, inputs, first, last))
+        jump = jump + load_jump(rollout, loop.state("z"), before, inputs.get("load"))
+        before = inputs.get("load")
+        jumps[-(-first // every) : -(-last // every)] = jump
+        if rollout.loop.controller.function is None:
+            loop.run(last - first)
         else:
-            block.run(0, last - first)
-        yield first, block
-        z = block.carried[-1].copy()
-        if not np.isfinite(z).all(axis=1).any():
+            _ask_and_run(rollout, first, loop, inputs)
+        if not any(np.isfinite(state).all() for state in loop.state("z")):
+            end = -(-last // every)
             break
+    return {name: array[:end] for name, array in {"z": z, **kept, "jump": jumps}.items()}
 
 
-class _Block:
-    """Periods first .. last - 1 from z, ready to run: `run` runs them, `starts` is z at the beginning of each."""
-
-    def __init__(
-        self, rollout: Rollout, step_inputs: StepInputs, buffers: _Buffers, z: np.ndarray, first: int, last: int
-    ) -> None:
-        loop, length = rollout.loop, last - first
-        kernels = loop.kernels()
-        self.carried, self.results = buffers.take(first, last)
-        self.carried[0] = z
-        self.starts = self.carried[: -1 : buffers.rows_per_period]
-        self.inputs = step_inputs.block(first, last)
-        if loop.controller.function is not None:
-            self.inputs["command"] = np.zeros((length, rollout.batch, loop.n))
-        step = kernels.step(rollout.batch)
-        self.run: Callable[[int, int], None]
-        if loop.split:
-            tau = np.broadcast_to(self.results["tau"][:, None], (length, loop.substeps, rollout.batch, loop.n))
-            inner = step_inputs.inner(first, last, self.inputs) | {"tau": tau}
-            arrays = (self.carried, self.inputs, self.results, inner)
-            self.run = NestedStepLoop(step, kernels.move(rollout.batch), *arrays, loop.substeps, rollout.threads)
-        else:
-            self.run = StepLoop(step, {"z": self.carried}, self.inputs, self.results, rollout.threads)
+def _rows(calls: Sequence[Call], name: str, shape: tuple[int, ...]) -> np.ndarray:
+    """Return memory for the rows of an output: zero if some entries of it always are, since kernels do not write these."""
+    outputs = [each for call in calls for each in zip(call.kernel.program.outputs, call.kernel.nonzeros, strict=True)]
+    partial = any(port.name == name and count < port.size for port, count in outputs)
+    return (fresh_zeros if partial else fresh)(shape)
 
 
-class _Buffers:
-    """Arrays that are reused for one block of periods after another."""
-
-    def __init__(self, rollout: Rollout) -> None:
-        loop = rollout.loop
-        self.rollout = rollout
-        self.rows_per_period = loop.substeps + 1 if loop.split else 1  # z after each step of the plant also has a row
-        self._sizes = {p.name: p.size for p in loop.kernels().step(rollout.batch).program.outputs[1:]}
-        self._block_z, self._block = np.zeros((0, rollout.batch, loop.size)), Records()
-
-    def take(self, first: int, last: int) -> tuple[np.ndarray, Records]:
-        """Return z with the rows of the periods first .. last - 1 and one more, and the other results."""
-        return self._own_z(last - first), self._own_results(last - first)
-
-    def _own_z(self, length: int) -> np.ndarray:
-        rows = 1 + length * self.rows_per_period
-        if len(self._block_z) != rows:
-            self._block_z = np.zeros((rows, self.rollout.batch, self.rollout.loop.size))
-        return self._block_z
-
-    def _own_results(self, length: int) -> Records:
-        if len(next(iter(self._block.values()), ())) != length:
-            self._block = {name: np.zeros((length, self.rollout.batch, size)) for name, size in self._sizes.items()}
-        return self._block
+def _period(rollout: Rollout) -> list[Call]:
+    """Return what runs in each control period: the step, or a decision and then the steps of the plant."""
+    loop, kernels, b = rollout.loop, rollout.loop.kernels(), rollout.batch
+    steps = [Call(kernels.move(b), loop.substeps)] if loop.split else []
+    return [Call(kernels.step(b)), *steps]
 
 
-class _Recorder(_Buffers):
-    """Where a roll-out writes its results: to the arrays that are kept, or to a block's own if few rows are kept."""
-
-    def __init__(self, rollout: Rollout) -> None:
-        super().__init__(rollout)
-        self._end, self._keeps_all = 0, rollout.horizon.every == 1
-        rows, b = rollout.horizon.rows, rollout.batch
-        self._z = np.zeros((rows + self._keeps_z, b, rollout.loop.size))  # one more for the last state
-        self._kept = {name: np.zeros((rows, b, size)) for name, size in self._sizes.items()}
-        self._jump = np.zeros((rows, b, 1))
-
-    @property
-    def _keeps_z(self) -> bool:
-        """Whether every row of z is kept as it is passed on."""
-        return self._keeps_all and self.rows_per_period == 1
-
-    def take(self, first: int, last: int) -> tuple[np.ndarray, Records]:
-        """Return z with the rows of the periods first .. last - 1 and one more, and the other results."""
-        kept = {name: value[first:last] for name, value in self._kept.items()} if self._keeps_all else None
-        z = self._z[first : last + 1] if self._keeps_z else self._own_z(last - first)
-        return z, self._own_results(last - first) if kept is None else kept
-
-    def keep(self, first: int, last: int, starts: np.ndarray, results: Records, jump: np.ndarray) -> None:
-        """Keep the rows of a block that are wanted."""
-        every = self.rollout.horizon.every
-        wanted = slice(-first % every, last - first, every)
-        rows = slice(-(-first // every), -(-last // every))
-        self._jump[rows] = jump
-        if not self._keeps_z:
-            self._z[rows] = starts[wanted]
-        if not self._keeps_all:
-            for name, value in results.items():
-                self._kept[name][rows] = value[wanted]
-        self._end = rows.stop
-
-    def records(self) -> Records:
-        """Return everything that was kept."""
-        arrays = {"z": self._z, **self._kept, "jump": self._jump}
-        return {name: array[: self._end] for name, array in arrays.items()}
+def _inputs(rollout: Rollout, step_inputs: StepInputs, inputs: Records, first: int, last: int) -> list[Records]:
+    """Return the inputs of what runs in each of the periods first .. last - 1, from the step's `inputs`."""
+    if rollout.loop.controller.function is not None:
+        inputs["command"] = np.zeros((last - first, rollout.batch, rollout.loop.n))
+    return [inputs, step_inputs.inner(first, last, inputs)] if rollout.loop.split else [inputs]
 
 
 def load_jump(rollout: Rollout, z: np.ndarray, before: np.ndarray | None, after: np.ndarray | None) -> np.ndarray:
@@ -147,17 +68,17 @@ def load_jump(rollout: Rollout, z: np.ndarray, before: np.ndarray | None, after:
     return (difference - energy(x, np.broadcast_to(before[0], (rollout.batch, before.shape[2]))))[:, None]
 
 
-def _ask_and_run(rollout: Rollout, first: int, block: _Block) -> None:
+def _ask_and_run(rollout: Rollout, first: int, loop: StepLoop, inputs: Records) -> None:
     """Run a block period by period, asking a Python function for the torque of each."""
-    loop, length = rollout.loop, len(block.starts)
-    sizes = {p.name: p.size for p in loop.kernels().seeing.program.outputs}
-    seen = {name: np.zeros((length, rollout.batch, size)) for name, size in sizes.items()}
-    look = StepLoop(loop.kernels().seeing, {}, {"z": block.starts, **block.inputs}, seen, sizes=(length, rollout.batch))
-    for k in range(length):
-        look(k, k + 1)
-        state = (v[k, 0] if rollout.single else v[k] for v in seen.values())
-        block.inputs["command"][k] = python_torque(rollout, (first + k) * rollout.dt, *state)
-        block.run(k, k + 1)
+    kernel, command, b = rollout.loop.kernels().seeing, inputs["command"], rollout.batch
+    seen = [np.zeros((b, p.size)) for p in kernel.program.outputs]
+    noise = [inputs[p.name] for p in kernel.program.inputs if p.name == "noise"]
+    look = kernel.of_arrays([loop.state("z"), *(rows[0] for rows in noise)], seen)
+    for k in range(len(command)):
+        look(loop.state("z"), *(rows[k] for rows in noise))
+        state = (v[0] if rollout.single else v for v in seen)
+        command[k] = python_torque(rollout, (first + k) * rollout.dt, *state)
+        loop.run(1)
 
 
 def python_torque(rollout: Rollout, t: float, q: np.ndarray, *more: np.ndarray) -> np.ndarray:
@@ -172,5 +93,62 @@ def python_torque(rollout: Rollout, t: float, q: np.ndarray, *more: np.ndarray) 
     if tau is None or tau.shape not in (q.shape, (n,)):
         expected = f"{n} torques" if tau is None else f"shape {q.shape}: one torque per joint"
         signals = ", ".join(rollout.loop.signals)
-        raise TaupiError(f"controller({t:g}, {signals}) gave {shown(answer)}, expected {expected}.")
+        raise TaupiError(
+            "controller({t:g}, {signals}) gave {got!r}, expected {expected}.",
+            t=t,
+            signals=signals,
+            got=answer,
+            expected=expected,
+        )
     return tau
+
+
+@dataclass(frozen=True, eq=False)
+class Statistics:
+    """Peaks and sums over the periods of B roll-outs, up to the first value that is not finite."""
+
+    z: np.ndarray  # (B, size of z) at the end
+    error_peak: np.ndarray  # (B, n) each
+    error_squares: np.ndarray
+    late_squares: np.ndarray
+    torque_peak: np.ndarray
+    torque_squares: np.ndarray
+    periods: np.ndarray  # (B,) that were finite
+
+    @classmethod
+    def of_table(cls, table: np.ndarray, z: np.ndarray) -> Statistics:
+        """Return the statistics in a table (B, 5 n + 1), as a kernel keeps it."""
+        n = (table.shape[1] - 1) // 5
+        a, b, c, d, e = (np.ascontiguousarray(table[:, k * n : (k + 1) * n]) for k in range(5))
+        return cls(np.ascontiguousarray(z), a, b, c, d, e, table[:, -1].astype(int))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Statistics]) -> Statistics:
+        """Return the statistics of several batches, one after the other."""
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+
+def summarise(rollout: Rollout, late: int) -> Statistics:
+    """Return the statistics of compiled roll-outs; errors count as late from period `late` on."""
+    b, n, size, kernels = rollout.batch, rollout.loop.n, rollout.loop.size, rollout.loop.kernels()
+    # One group of all periods: of each array only the first and the last state are kept.
+    carried = {name: np.zeros((2, b, k)) for name, k in (("z", size), ("final", size), ("statistics", 5 * n + 1))}
+    carried["z"][0] = rollout.start
+    calls = [Call(kernels.holding(b)), *_period(rollout), Call(kernels.counting(b))]
+    loop = StepLoop(calls, carried, {}, rollout.horizon.steps + 1, rollout.threads)
+    target, step_inputs = rollout.wanted(), StepInputs(rollout)
+    for first, last in rollout.blocks():
+        own = {
+            "period": np.arange(first, last, dtype=float)[:, None, None],
+            "q_des": np.ascontiguousarray(target[first:last, None]),
+            "late": np.full((1, 1, 1), float(late)),
+        }
+        inputs = step_inputs.block(first, last)
+        loop.begin(first, last, [own, *_inputs(rollout, step_inputs, inputs, first, last), own])
+        if rollout.loop.controller.function is None:
+            loop.run(last - first)
+        else:
+            _ask_and_run(rollout, first, loop, inputs)
+        if (loop.state("statistics")[:, -1] < last).all():
+            break
+    return Statistics.of_table(loop.state("statistics"), loop.state("final"))

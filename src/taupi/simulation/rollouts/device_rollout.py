@@ -6,17 +6,15 @@ import dataclasses
 import itertools
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from taupi.errors import Argument, TaupiError
+from taupi.errors import Argument, Message, TaupiError
 from taupi.program.emitters.cuda_roll import Roll
 from taupi.program.targets.cuda import Device
-from taupi.simulation.rollouts.compiled_rollout import load_jump
-from taupi.simulation.rollouts.noise import key_of
+from taupi.simulation.rollouts.compiled_rollout import Statistics, load_jump
 from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
-from taupi.simulation.rollouts.summary import Statistics
+from taupi.simulation.rollouts.sensing import key_of
 
 # Periods of one launch: Ctrl-C takes effect between launches.
 _PERIODS = 4096
@@ -26,14 +24,15 @@ _MASK = 2**64 - 1
 
 def refuse_what_needs_python(rollout: Rollout) -> None:
     """Refuse roll-outs that no kernel can run: Python functions, adaptive steps, stiction."""
-    on_cpu = ("Use ", Argument("device", "cpu"), ".")
+    on_cpu = Message("Use {device='cpu'}.")
     if rollout.loop.controller.function is not None:
-        raise TaupiError(
-            Argument("device", "cuda"), " runs laws and Programs; a Python function cannot run there.", remedy=on_cpu
-        )
+        raise TaupiError("{device='cuda'} runs laws and Programs; a Python function cannot run there.", remedy=on_cpu)
     if rollout.stepwise:
-        integrator = Argument("integrator", rollout.horizon.integrator)
-        raise TaupiError(integrator, " chooses its own steps, which is not possible on the GPU.", remedy=on_cpu)
+        raise TaupiError(
+            "{integrator} chooses its own steps, which is not possible on the GPU.",
+            remedy=on_cpu,
+            integrator=Argument("integrator", rollout.horizon.integrator),
+        )
 
 
 def roll_out_on(device: Device, rollout: Rollout) -> Records:
@@ -84,7 +83,7 @@ class _Machine:
         self._function = device.function(_source(roll), "roll")
         self._z = device.upload(np.ascontiguousarray(rollout.start.T))
         self._inputs = StepInputs(rollout)
-        self._noise: list[Any] = []
+        self._noise: list[object] = []
         if roll.noise:
             keys = [key_of(seed) for seed in rollout.seeds]
             words = np.array([[k & _MASK for k in keys], [k >> 64 for k in keys]], dtype=np.uint64)
@@ -109,7 +108,7 @@ class _Machine:
                 yield first, min(b, first + _PERIODS), change
                 change = np.zeros((rollout.batch, 1))
 
-    def run(self, first: int, last: int, results: list[Any]) -> None:
+    def run(self, first: int, last: int, results: list[object]) -> None:
         """Run periods `first` to `last` - 1; `results` are the kernel's arguments for what it returns."""
         rollout, loop, arguments = self.rollout, self.rollout.loop, [self._z]
         periods = self._inputs.block(first, last, noise=False)

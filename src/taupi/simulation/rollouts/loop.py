@@ -1,25 +1,23 @@
-"""The closed loop over symbols: sensors, law, limits, delay and plant as one program that is called once per control period."""
+"""The closed loop over symbols: from sensors to plant as one program per control period, and its compiled kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
 
 import casadi as cs
 import numpy as np
 
+from taupi.content import Keyed
 from taupi.dynamics.types import SX, Vector
-from taupi.errors import Argument, TaupiError
+from taupi.errors import TaupiError
 from taupi.program.program import Port, Program, trace
+from taupi.program.targets.cpu import Kernel
 from taupi.simulation.controller import Controller
 from taupi.simulation.horizon import Horizon
-from taupi.simulation.integrators import FIXED, Tableau, advance, nodes
+from taupi.simulation.integrators import FIXED, Rosenbrock, Tableau, advance, nodes
 from taupi.simulation.plants.plant import Plant
-from taupi.simulation.rollouts.loop_kernels import Kernels, Keyed, kernels
-from taupi.simulation.rollouts.sensing import memory_sizes, seen
-from taupi.simulation.rosenbrock import Rosenbrock
 from taupi.simulation.sensors import Sensors
 
 _HELD = ("load",)  # externals that are constant over a control period
@@ -27,27 +25,22 @@ Symbols = Mapping[str, Vector]  # inputs or outputs of a program over SX, by nam
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class ControlLoop:
     """A plant, a controller and sensors over a horizon. The vector `z` is all that one control period passes to the next.
 
     z = (positions, velocities, work, heat, pi_hat, memory). Work is the integral of the power put in, heat that of the
     power lost to friction. Both are integrated with the state, so that the energy audit measures the integrator's error alone.
     """
 
-    plant: Any  # a Plant; further attributes such as `motors` and `delay` are read if a plant has them
+    plant: Plant
     controller: Controller
     sensors: Sensors | None
     horizon: Horizon
 
     def __post_init__(self) -> None:
-        if not isinstance(self.plant, Plant):
-            raise TaupiError(
-                Argument("plant"), f" is {type(self.plant).__name__}, expected a plant: taupi.RigidPlant(robot)."
-            )
         if self.continuous and (self.sensors is not None or self.torque_delay or self.rates is not None):
             raise TaupiError(
-                Argument("control", "continuous"),
-                " has no control period: sensors, delay and rate_limits need 'sampled'.",
+                "{control='continuous'} has no control period: sensors, delay and rate_limits need 'sampled'."
             )
 
     @property
@@ -82,12 +75,12 @@ class Loop:
     @cached_property
     def positions(self) -> int:
         """The number of positions of the plant: that of its velocities, and one more for each quaternion."""
-        return int(getattr(self.plant, "positions", self.plant.size))
+        return self.plant.positions
 
     @cached_property
     def motors(self) -> list[int]:
         """The index of each motor among the positions; empty for a plant without separate motors."""
-        return list(getattr(self.plant, "motors", ()))
+        return list(self.plant.motors)
 
     @property
     def joints(self) -> list[int]:
@@ -102,19 +95,17 @@ class Loop:
     @property
     def limits(self) -> np.ndarray | None:
         """The torque limits."""
-        limits: np.ndarray | None = getattr(self.plant, "torque_limits", None)
-        return limits
+        return self.plant.torque_limits
 
     @property
     def rates(self) -> np.ndarray | None:
         """The limits of the torque's rate."""
-        rates: np.ndarray | None = getattr(self.plant, "rate_limits", None)
-        return rates
+        return self.plant.rate_limits
 
     @cached_property
     def torque_delay(self) -> int:
         """The delay between command and torque, in control periods."""
-        return whole_periods(getattr(self.plant, "delay", 0.0), self.dt, "delay of the plant")
+        return whole_periods(self.plant.delay, self.dt, "delay of the plant")
 
     @cached_property
     def sensor_delay(self) -> int:
@@ -129,7 +120,7 @@ class Loop:
         sizes = {"x": self.positions + self.plant.size, "energy": 2, "pi_hat": self.controller.size}
         sizes |= {"last_tau": self.n} if self.rates is not None else {}
         sizes |= {"queue": self.n * self.torque_delay} if self.torque_delay else {}
-        sizes |= memory_sizes(self.sensors, self.plant.size, self.sensor_delay) if self.sensors else {}
+        sizes |= self.sensors.memory_sizes(self.plant.size, self.sensor_delay) if self.sensors else {}
         ends = np.cumsum(list(sizes.values())).tolist()
         return {name: slice(end - size, end) for (name, size), end in zip(sizes.items(), ends, strict=True)}
 
@@ -166,7 +157,7 @@ class Loop:
     # Programs -------------------------------------------------------------------------------------------------------
 
     def ports(self) -> list[Port]:
-        """Return the inputs of a step: z, and those of time, reference, noise, command and externals that the loop has."""
+        """Return the inputs of a step: z, and of time, reference, noise, command and externals the ones that the loop has."""
         ports = [Port("z", (self.size,)), *self._motion_ports(len(self.reference_nodes))]
         ports += [Port("noise", (2 * self.plant.size,))] if self.sensors else []
         ports += [Port("command", (self.n,))] if self.controller.function else []
@@ -247,6 +238,42 @@ class Loop:
 
         return trace("rates", body, ports, [Port("dy", (self._width,))])
 
+    def holding(self) -> Program:
+        """Return the state at the end of a roll-out, or its first that is not finite, as known at the beginning of a period."""
+
+        def body(z: Vector, final: Vector, statistics: Vector, period: Vector) -> Vector:
+            return cs.if_else(statistics[-1] == period, z, final)
+
+        counted = Port("statistics", (5 * self.n + 1,))
+        ports = [Port("z", (self.size,)), Port("final", (self.size,)), counted, Port("period")]
+        return trace("holding", body, ports, [Port("final_next", (self.size,))])
+
+    def counting(self) -> Program:
+        """Return peaks and sums of errors and torques, (5 n + 1,), after a period: the last entry counts finite periods.
+
+        A period counts if all before it did, and if its state, which is the final one so far, and its torque are finite.
+        """
+        n = self.n
+
+        def body(final: Vector, tau: Vector, statistics: Vector, period: Vector, q_des: Vector, late: Vector) -> Vector:
+            finite = cs.fabs(cs.sum1(final) + cs.sum1(tau)) <= np.finfo(float).max
+            good = cs.logic_and(statistics[-1] == period, finite)
+            peak, squares, tail, torque_peak, torque_squares = (statistics[k * n : (k + 1) * n] for k in range(5))
+            error = cs.if_else(good, cs.fabs(final[:n] - q_des), 0)
+            torque = cs.if_else(good, cs.fabs(tau), 0)
+            return cs.vertcat(
+                cs.fmax(peak, error),
+                squares + error**2,
+                tail + cs.if_else(period >= late, error, 0) ** 2,
+                cs.fmax(torque_peak, torque),
+                torque_squares + torque**2,
+                statistics[-1] + good,
+            )
+
+        own = [Port("final", (self.size,)), Port("tau", (n,)), Port("statistics", (5 * n + 1,))]
+        ports = [*own, Port("period"), Port("q_des", (n,)), Port("late")]
+        return trace("counting", body, ports, [Port("statistics_next", (5 * n + 1,))])
+
     # Over symbols ---------------------------------------------------------------------------------------------------
 
     @property
@@ -298,10 +325,9 @@ class Loop:
         p, v = z[: self.positions], z[self.positions : self.positions + self.plant.size]
         if self.sensors is None:
             return self._by_name(p, v), {}
-        memory: dict[str, Vector] = {
-            name: z[self.parts[name]] for name in ("last_q", "last_qd", "seen") if name in self.parts
-        }
-        seen_p, seen_v, remembered = seen(self.sensors, p, v, noise, memory, self.dt, self.joints)
+        remembered_parts = self.sensors.memory_sizes(self.plant.size, self.sensor_delay)
+        memory: dict[str, Vector] = {name: z[self.parts[name]] for name in remembered_parts}
+        seen_p, seen_v, remembered = self.sensors.seen(p, v, noise, memory, self.dt, self.joints)
         return self._by_name(seen_p, seen_v), remembered
 
     def _accelerations(self, flow: Vector) -> dict[str, Vector]:
@@ -363,16 +389,25 @@ class Loop:
     # Compiled -------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def key(self) -> tuple[Any, ...]:
+    def key(self) -> tuple[object, ...]:
         """What the traced step depends on: loops that agree here share their machine code."""
         arrays = (None if a is None else tuple(a.tolist()) for a in (self.limits, self.rates))
         own = tuple(map(id, (self.controller.rate, self.controller.step)))
         sensors = None if self.sensors is None else self.sensors.key
         externals = tuple((p.name, p.size) for p in self.plant.externals)
-        fixed = (self.plant.dynamics_program(), externals) if hasattr(self.plant, "dynamics_program") else (self.plant,)
         size, asked = self.controller.size, self.controller.function is not None
         times = (self.dt, self.tableau, self.substeps, self.continuous)
-        return (*fixed, *arrays, self.torque_delay, *own, size, asked, sensors, *times)
+        return (
+            self.plant.dynamics_program(),
+            externals,
+            *arrays,
+            self.torque_delay,
+            *own,
+            size,
+            asked,
+            sensors,
+            *times,
+        )
 
     def kernels(self) -> Kernels:
         """Return the compiled programs of the loop, compiled when first needed and cached."""
@@ -384,6 +419,96 @@ def whole_periods(delay: float, dt: float, name: str) -> int:
     periods = delay / dt
     if abs(periods - round(periods)) > 1e-6 * max(1.0, periods):
         raise TaupiError(
-            f"The {name} is {delay:g} s, expected a whole number of control periods of {dt:g} s: change one of them."
+            "The {name} is {got:g} s, expected a whole number of control periods of {dt:g} s: change one of them.",
+            name=name,
+            got=delay,
+            dt=dt,
         )
     return round(periods)
+
+
+FEW = 2  # up to this many roll-outs are quicker one after the other than side by side in the lanes of vectors
+
+
+class Kernels:
+    """The compiled programs of a loop."""
+
+    def __init__(self, loop: ControlLoop) -> None:
+        self._loop = loop
+
+    def step(self, batch: int) -> Kernel:
+        """The whole control period; for a split one, the decision."""
+        return self._step.of(batch)
+
+    def move(self, batch: int) -> Kernel:
+        """A step of the plant within a split period."""
+        return self._move.of(batch)
+
+    def holding(self, batch: int) -> Kernel:
+        """The state of a summary, before a period."""
+        return self._holding.of(batch)
+
+    def counting(self, batch: int) -> Kernel:
+        """The statistics of a summary, after a period."""
+        return self._counting.of(batch)
+
+    @cached_property
+    def _holding(self) -> _Batched:
+        return _Batched(self._loop.holding())
+
+    @cached_property
+    def _counting(self) -> _Batched:
+        return _Batched(self._loop.counting())
+
+    @cached_property
+    def step_program(self) -> Program:
+        """What `step` is compiled from."""
+        return self._loop.program()
+
+    @cached_property
+    def move_program(self) -> Program:
+        """What `move` is compiled from."""
+        return self._loop.move_program()
+
+    @cached_property
+    def _step(self) -> _Batched:
+        return _Batched(self.step_program)
+
+    @cached_property
+    def _move(self) -> _Batched:
+        return _Batched(self.move_program)
+
+    @cached_property
+    def seeing(self) -> Kernel:
+        """Only the sensors."""
+        return Kernel(self._loop.seeing(), lanes=1)
+
+    @cached_property
+    def rate(self) -> Kernel:
+        """The derivative, for adaptive steps."""
+        return Kernel(self._loop.rate_program(), lanes=1)
+
+
+class _Batched:
+    """A program compiled twice: for many roll-outs side by side in the lanes of vectors, and for few one after the other."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+
+    def of(self, batch: int) -> Kernel:
+        """Return the kernel for this many roll-outs."""
+        return self._many if batch > FEW else self._one
+
+    @cached_property
+    def _many(self) -> Kernel:
+        return Kernel(self._program)
+
+    @cached_property
+    def _one(self) -> Kernel:
+        return Kernel(self._program, lanes=1)
+
+
+@lru_cache(maxsize=32)
+def kernels(keyed: Keyed[ControlLoop]) -> Kernels:
+    """Return the compiled programs of a loop, compiled when first needed and cached."""
+    return Kernels(keyed.value)

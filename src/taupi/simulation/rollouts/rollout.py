@@ -1,24 +1,33 @@
-"""A roll-out: a loop, where it starts and what acts on it, and the inputs of its steps."""
+"""A roll-out made ready: its loop and reference, where each member of the batch starts, and the inputs of its steps."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from taupi.dynamics.chain import neutral
+from taupi.dynamics.orientation import check_quaternions
+from taupi.dynamics.terms import resolve_terms
 from taupi.dynamics.types import ArrayLike
-from taupi.errors import Argument, TaupiError, shown
+from taupi.errors import Argument, TaupiError, warn
+from taupi.program.batch_results import fresh_zeros
+from taupi.simulation.controller import Controller
 from taupi.simulation.horizon import Horizon
+from taupi.simulation.integrators import UNDAMPED
+from taupi.simulation.motion_limits import broken_limits
 from taupi.simulation.plants.plant import Signal
-from taupi.simulation.references import Motion
-from taupi.simulation.rollouts.loads import Loads
-from taupi.simulation.rollouts.loop import Loop
-from taupi.simulation.rollouts.noise import NoiseStreams
+from taupi.simulation.references import Motion, as_reference
+from taupi.simulation.rollouts.batch import Batch, Loads, Scenario, input_rows
+from taupi.simulation.rollouts.loop import ControlLoop
+from taupi.simulation.rollouts.sensing import NoiseStreams
 
-# What a block of periods may hold at a time; its arrays stay in the caches, and Ctrl-C takes effect between blocks.
+# Ctrl-C takes effect between blocks of periods: a fraction of a second, with little memory for what is drawn beforehand.
+_BLOCK_WORK = 2**20  # periods times roll-outs of each thread
 _BLOCK_BYTES = 4 * 2**20
 Records = dict[str, np.ndarray]
 ReferenceFunction = Callable[[np.ndarray], Motion]
@@ -28,7 +37,7 @@ ReferenceFunction = Callable[[np.ndarray], Motion]
 class Rollout:
     """B roll-outs of one loop: where each starts, and what acts on it."""
 
-    loop: Loop
+    loop: ControlLoop
     start: np.ndarray  # z at the beginning, (B, size of z)
     seeds: Sequence[int] = (0,)
     reference: ReferenceFunction | None = None
@@ -73,17 +82,14 @@ class Rollout:
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """Yield (first, last) of blocks of periods, none of which has a change of load inside; steps + 1 in all."""
-        every = self.horizon.every
-        row = 8 * self.batch * sum(p.size for p in (*self.loop.ports(), *self.loop.ports()))
-        row *= self.loop.substeps + 1 if self.loop.split else 1
-        most = max(1, min(_BLOCK_BYTES // row, 4096)) // every * every or every
+        loop = self.loop
+        own = sum(p.size for p in loop.ports() if p.name in ("noise", "command"))
+        shared = sum(p.size for p in loop.ports()) + sum(p.size for p in loop.move_ports()) * loop.substeps
+        most = max(1, min(_BLOCK_WORK * self.threads // self.batch, _BLOCK_BYTES // (8 * (own * self.batch + shared))))
         edges = [0, *self.change_steps(), self.horizon.steps + 1]
         for a, b in itertools.pairwise(edges):
-            first = a
-            while first < b:
-                last = min(b, first // every * every + most)
-                yield first, last
-                first = last
+            for first in range(a, b, most):
+                yield first, min(b, first + most)
 
 
 class StepInputs:
@@ -162,12 +168,212 @@ def sampled(signal: Signal, step: int, t: float, size: int, name: str) -> np.nda
         value = np.asarray(signal(t) if callable(signal) else signal, dtype=float)
     except (TypeError, ValueError):
         raise TaupiError(
-            Argument(name), f" is {shown(signal)}, expected {size} numbers, rows of them, or a function."
+            "{argument} is {got!r}, expected {size} numbers, rows of them, or a function.",
+            argument=Argument(name),
+            got=signal,
+            size=size,
         ) from None
     if not callable(signal) and value.ndim == 2 and len(value):
         value = value[min(step, len(value) - 1)]
     if value.shape != (size,):
         raise TaupiError(
-            Argument(name), f" has shape {value.shape}, expected ({size},), rows of them, or a function of time."
+            "{argument} has shape {got}, expected ({size},), rows of them, or a function of time.",
+            argument=Argument(name),
+            got=value.shape,
+            size=size,
         )
     return value
+
+
+_POSTURES = 64  # at which gains are compared with inertias
+
+
+def set_up(scenario: Scenario, controller: Controller, batch: Batch) -> tuple[Rollout, tuple[str, ...]]:
+    """Return the roll-outs of one controller, and sentences about a reference that they cannot follow."""
+    if controller.sees_motors and not scenario.plant.motors:
+        plant = type(scenario.plant).__name__
+        raise TaupiError(
+            "{controller} sees motors, but a {plant} has none: use taupi.ElasticPlant(robot).",
+            controller=controller.name,
+            plant=plant,
+        )
+    horizon, sensors = scenario.horizon, scenario.sensors
+    if scenario.plant.positions > scenario.plant.size:
+        _refuse_floating(scenario)
+    if horizon.integrator == "rosenbrock" and horizon.continuous and controller.function is not None:
+        raise TaupiError(
+            "{integrator='rosenbrock'} differentiates the law, and a Python function cannot be differentiated.",
+            remedy="Use {control='sampled'}, or another integrator.",
+        )
+    loop = ControlLoop(scenario.plant, controller, sensors, horizon)
+    reference = _reference(scenario, controller)
+    times = np.arange(horizon.steps + 1) / horizon.rate
+    motion = None
+    if reference is not None:
+        motion = Motion(*(np.ascontiguousarray(v, dtype=float) for v in reference(times)))
+    start = _start(loop, scenario, batch, reference)
+    _warn_of_springs(scenario, start[:, : scenario.n])
+    wanted = None if motion is None else motion.q
+    deviations = None if sensors is None else sensors.noise_deviations(loop.joints, wanted)
+    rollout = Rollout(
+        loop,
+        start,
+        batch.seeds,
+        reference,
+        motion,
+        deviations,
+        input_rows(controller.other_inputs(horizon.continuous), batch.inputs, batch.size),
+        batch.loads(scenario.plant),
+        scenario.threads or 1,
+        scenario.single,
+    )
+    _warn_of_gains(scenario, controller, start[:, : scenario.n], motion)
+    return rollout, () if motion is None else _reference_warnings(scenario, controller, motion, times)
+
+
+def _warn_of_gains(scenario: Scenario, controller: Controller, start: np.ndarray, motion: Motion | None) -> None:
+    """Warn if a law's gains are too high for its rate where the roll-outs start, or along the reference."""
+    plant, horizon = scenario.plant, scenario.horizon
+    if (
+        controller.gain_warnings is None
+        or horizon.continuous
+        or (plant.size > scenario.n and not controller.sees_motors)
+    ):
+        return
+    q = start[:: max(1, len(start) // _POSTURES)]
+    if motion is not None and controller.of_joints:
+        q = np.concatenate([q, motion.q[:: max(1, len(motion.q) // _POSTURES)]])
+    rotors = any(term.name == "rotor" for term in resolve_terms(plant.terms))
+    for sentence in controller.gain_warnings(horizon.rate, plant.robot, rotors, q):
+        warn("{sentence}.", sentence=sentence)
+
+
+def _refuse_floating(scenario: Scenario) -> None:
+    """Refuse what needs one position per velocity: references, sensors, some integrators, stiction."""
+    name = scenario.plant.robot.name
+    if scenario.reference is not None:
+        raise TaupiError(
+            "{reference} is for joints with a motor each, and the base of {name} has none: leave it out.", name=name
+        )
+    if scenario.sensors is not None:
+        raise TaupiError(
+            "{sensors} are encoders of joints, and the base of {name} has none: leave them out.", name=name
+        )
+    if scenario.horizon.integrator in ("semi_implicit", "rosenbrock") or scenario.plant.stiction:
+        raise TaupiError(
+            "{integrator} cannot be {horizon_integrator!r} for quaternions, nor with stiction.",
+            remedy="Use {integrator='rk4'}.",
+            horizon_integrator=scenario.horizon.integrator,
+        )
+
+
+def _reference(scenario: Scenario, controller: Controller) -> ReferenceFunction | None:
+    if scenario.reference is not None:
+        return as_reference(scenario.reference, controller.reference_size(scenario.n))
+    if controller.needs_reference():
+        raise TaupiError(
+            "{controller} follows a reference: give one, such as taupi.Sinusoids(...).", controller=controller.name
+        )
+    return None
+
+
+def _reference_warnings(
+    scenario: Scenario, controller: Controller, motion: Motion, times: np.ndarray
+) -> tuple[str, ...]:
+    """Refuse a reference that is not finite; warn of one that no arm with this description could follow."""
+    for name, value in zip(("q", "qd", "qdd"), motion, strict=True):
+        if not np.isfinite(value).all():
+            row = int(np.argmin(np.isfinite(value).all(axis=1)))
+            raise TaupiError(
+                "reference({time:g}) gives {name} that is not finite: {value}.",
+                time=times[row],
+                name=name,
+                value=value[row],
+            )
+    of_law = controller.reference_warnings
+    sentences = [] if of_law is None else list(of_law(motion, times))
+    if controller.of_joints:
+        sentences += broken_limits(scenario.plant, motion, times)
+    for sentence in sentences:
+        warn("{sentence}{other_sentence}.", sentence=sentence[0].upper(), other_sentence=sentence[1:])
+    return tuple(sentences)
+
+
+def _warn_of_springs(scenario: Scenario, q: np.ndarray) -> None:
+    """Warn if a step is too long for the fastest spring."""
+    plant, horizon = scenario.plant, scenario.horizon
+    if horizon.integrator not in UNDAMPED:
+        return
+    most, swing = UNDAMPED[horizon.integrator], plant.fastest(q)
+    step = horizon.dt / horizon.substeps
+    if step * swing > most:
+        enough = math.ceil(swing / horizon.rate / most * 1.5)
+        warn(
+            "A spring of {robot} swings at {swing:.4g} rad/s, too fast for {horizon_integrator} in steps of "
+            "{step:.3g} s:",
+            remedy="use {substeps} or more, or {integrator='rosenbrock'}.",
+            robot=plant.robot.name,
+            swing=swing,
+            horizon_integrator=horizon.integrator,
+            step=step,
+            substeps=Argument("substeps", enough),
+        )
+
+
+# Where roll-outs start ------------------------------------------------------------------------------------------------
+
+
+def _start(loop: ControlLoop, scenario: Scenario, batch: Batch, reference: ReferenceFunction | None) -> np.ndarray:
+    """Return z at the beginning of every roll-out, (B, size of z)."""
+    plant, controller, sensors = scenario.plant, loop.controller, scenario.sensors
+    n, size, q, qd = scenario.n, plant.size, batch.q, batch.qd
+    if q is None and reference is not None and controller.of_joints:
+        q, qd, _ = reference(np.zeros(1))
+    for name, value, expected in (("q", q, (scenario.plant.robot.nq, loop.positions)), ("qd", qd, (n, size))):
+        if value is not None and value.shape[-1] not in expected:
+            raise TaupiError(
+                "{initial} {name} has shape {got}, expected ({expected},): one per joint.",
+                name=name,
+                got=value.shape[1:],
+                expected=expected[0],
+            )
+        if value is not None and not np.isfinite(value).all():
+            raise TaupiError("{initial} {name} is {got!r}, expected finite numbers.", name=name, got=value.tolist())
+    z = fresh_zeros((batch.size, loop.size))
+    z[:, loop.parts["x"]] = _floating_state(scenario, q, qd) if loop.positions > size else _state(scenario, q, qd)
+    if controller.start is not None:
+        if not np.isfinite(controller.start).all():
+            raise TaupiError("{parameters} has entries that are not finite: an estimate has to start somewhere.")
+        z[:, loop.parts["pi_hat"]] = controller.start
+    if sensors is not None:
+        memory = sensors.first_memory(z[:, :size], z[:, size : 2 * size], loop.dt, loop.sensor_delay)
+        for name in set(memory) & set(loop.parts):
+            z[:, loop.parts[name]] = memory[name]
+    return z
+
+
+def _floating_state(scenario: Scenario, q: np.ndarray | None, qd: np.ndarray | None) -> np.ndarray:
+    """Return positions and velocities (1 or B, nq + n) of a robot with quaternions; without a q, there is no rotation."""
+    robot = scenario.plant.robot
+    q = neutral(robot)[None] if q is None else q
+    joints = robot.multiple_joints
+    starts = [robot.position_index(j.coordinate) + j.size - 4 for j in joints]
+    check_quaternions(q, starts, [j.name for j in joints], Argument("initial"))
+    qd = np.zeros((1, scenario.n)) if qd is None else qd
+    rows = max(len(q), len(qd))
+    return np.concatenate([np.broadcast_to(x, (rows, x.shape[1])) for x in (q, qd)], axis=-1)
+
+
+def _state(scenario: Scenario, q: np.ndarray | None, qd: np.ndarray | None) -> np.ndarray:
+    """Return positions and velocities (1 or B, 2 size) from given ones, of the joints or of all; 0 if none are given."""
+    q = np.zeros((1, scenario.n)) if q is None else q
+    qd = np.zeros((1, q.shape[-1])) if qd is None else qd
+    if q.shape[-1] != qd.shape[-1]:
+        raise TaupiError(
+            "{initial} has {got} positions and {shape} velocities, expected the same number of each.",
+            got=q.shape[-1],
+            shape=qd.shape[-1],
+        )
+    if q.shape[-1] < scenario.plant.size:
+        q, qd = scenario.plant.started(*np.broadcast_arrays(q, qd))
+    return np.concatenate(np.broadcast_arrays(q, qd), axis=-1)

@@ -1,88 +1,52 @@
-"""Sensors in a loop: what they show over symbols, what they remember, and how large their noise is."""
+"""The noise of sensors in a loop, period after period."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import cached_property
 
-import casadi as cs
 import numpy as np
 
-from taupi.dynamics.types import SX, ArrayLike, Vector
-from taupi.errors import Argument, TaupiError, shown
-from taupi.simulation.sensors import Sensors
+from taupi.errors import TaupiError
+
+WORDS = 4  # words per value of the counter, and as many normal numbers
+_UNIT = 2.0**-53
 
 
-def seen(
-    sensors: Sensors,
-    q: Vector,
-    qd: Vector,
-    noise: Vector,
-    memory: Mapping[str, Vector],
-    dt: float,
-    joints: Sequence[int],
-) -> tuple[Vector, Vector, dict[str, Vector]]:
-    """Return what is seen of positions and velocities, and what is remembered of them, over SX."""
-    n = q.numel()
-    seen_q, next_memory = q + noise[:n], dict[str, Vector]()
-    if sensors.resolution is not None:
-        count = SX(for_each(sensors.resolution, joints))
-        seen_q = count * cs.floor(seen_q / count + 0.5)
-    seen_qd = qd + noise[n:]
-    if sensors.velocity != "exact":
-        seen_qd = (seen_q - memory["last_q"]) / dt
-        next_memory["last_q"] = seen_q
-    if sensors.velocity == "filter" and sensors.cutoff_hz is not None:
-        keep = math.exp(-2 * math.pi * sensors.cutoff_hz * dt)
-        seen_qd = keep * memory["last_qd"] + (1 - keep) * seen_qd
-        next_memory["last_qd"] = seen_qd
-    if "seen" in memory:
-        queue = memory["seen"]
-        next_memory["seen"] = cs.vertcat(queue[2 * n :], seen_q, seen_qd)
-        seen_q, seen_qd = queue[:n], queue[n : 2 * n]
-    return seen_q, seen_qd, next_memory
+class NoiseStreams:
+    """Standard normal noise of `seeds`, period after period; a period has `size` channels.
 
-
-def memory_sizes(sensors: Sensors, n: int, delay: int) -> dict[str, int]:
-    """Return the sizes of what is remembered of n positions from one control period to the next; `delay` is in periods."""
-    sizes = {"last_q": n} if sensors.velocity != "exact" else {}
-    sizes |= {"last_qd": n} if sensors.velocity == "filter" else {}
-    return sizes | ({"seen": 2 * n * delay} if delay else {})
-
-
-def first_memory(q: np.ndarray, qd: np.ndarray, dt: float, delay: int) -> dict[str, np.ndarray]:
-    """Return what is remembered at the start: as if the joints had moved evenly before."""
-    return {
-        "last_q": q - dt * qd,
-        "last_qd": qd,
-        "seen": np.concatenate([np.concatenate([q, qd], axis=-1)] * max(delay, 1), axis=-1),
-    }
-
-
-def noise_deviations(sensors: Sensors, joints: Sequence[int], reference: np.ndarray | None) -> np.ndarray:
-    """Return the standard deviations of the noise of positions, then of velocities.
-
-    `joints` has the joint of each position, `reference` the desired positions, (N, n).
+    It is a function of seed, period and channel, so that any part of it can be drawn on its own, on any device. The words
+    come from Philox 4x64-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), as in NumPy, with the seed as
+    key; pairs of words make pairs of normal numbers by Box and Muller's rule. `program.emitters.cuda_roll` writes the same for a
+    GPU.
     """
-    q = for_each(sensors.q_noise, joints)
-    if sensors.snr_db is not None:
-        if reference is None:
-            raise TaupiError(
-                Argument("snr_db"),
-                " is relative to the reference, and there is none: give ",
-                Argument("q_noise"),
-                " instead.",
-            )
-        q = for_each(np.sqrt(np.mean(reference**2, axis=0)) * 10 ** (-sensors.snr_db / 20), joints)
-    return np.concatenate([q, for_each(sensors.qd_noise, joints)])
+
+    def __init__(self, seeds: Sequence[int], size: int) -> None:
+        plain = isinstance(seeds, range)  # those that nobody chose, of thousands of roll-outs
+        plain = plain or (set(map(type, seeds)) == {int} and min(seeds) >= 0 and max(seeds) < 2**128)
+        self._keys = seeds if plain else [key_of(seed) for seed in seeds]
+        self._size = size
+
+    @cached_property
+    def _generators(self) -> list[np.random.Philox]:
+        return [np.random.Philox(key=key) for key in self._keys]  # costly for many, and a GPU draws its own
+
+    def draw(self, periods: int) -> np.ndarray:
+        """Return the noise of the next `periods`, (periods, seeds, size)."""
+        counts = -(-self._size // WORDS)
+        raw = np.empty((periods, len(self._generators), counts * WORDS), dtype=np.uint64)
+        for k, generator in enumerate(self._generators):
+            raw[:, k] = generator.random_raw(periods * counts * WORDS).reshape(periods, -1)
+        uniform = (raw >> np.uint64(11)).astype(float)
+        radius = np.sqrt(-2 * np.log((uniform[..., ::2] + 1) * _UNIT))
+        angle = 2 * np.pi * (uniform[..., 1::2] * _UNIT)
+        normal = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
+        return normal.reshape(*raw.shape)[..., : self._size]
 
 
-def for_each(value: ArrayLike, joints: Sequence[int]) -> np.ndarray:
-    """Return one number for each position from one for all, or one per joint; `joints` has the joint of each position."""
-    n = max(joints) + 1
-    try:
-        return np.broadcast_to(np.asarray(value, dtype=float), (n,))[list(joints)].copy()
-    except ValueError:
-        raise TaupiError(
-            f"A setting of the sensors is {shown(value)}, expected a number or {n}: one per joint."
-        ) from None
+def key_of(seed: int) -> int:
+    """Return the key of a seed: the number itself, which has to fit into 128 bits."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**128:
+        raise TaupiError("{seed} is {got!r}, expected a whole number from 0 to 2^128 - 1.", got=seed)
+    return int(seed)

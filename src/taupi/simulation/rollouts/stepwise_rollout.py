@@ -9,7 +9,7 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.simulation.integrators import FIXED, advance, nodes, solve
-from taupi.simulation.plants.stiction import Sticking
+from taupi.simulation.plants.rigid_plant import RigidPlant, Sticking
 from taupi.simulation.rollouts.compiled_rollout import load_jump, python_torque
 from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
 
@@ -73,9 +73,11 @@ class Mover:
         # The law is inside the derivative, or a function is called there; otherwise the torque is held.
         self.inside = loop.inside
         self.asks = loop.controller.function is not None
-        sticks = getattr(loop.plant, "stiction", False)
         horizon = rollout.horizon
-        self.sticking = Sticking(loop.plant, horizon.integrator, horizon.tolerance) if sticks else None
+        plant = loop.plant
+        self.sticking: Sticking | None = None
+        if isinstance(plant, RigidPlant) and plant.stiction:
+            self.sticking = Sticking(plant, horizon.integrator, horizon.tolerance)
 
     def decide(self, k: int, z: np.ndarray, inputs: Records) -> tuple[np.ndarray, Records]:
         """Return z with the controller's memory advanced, and the other outputs of the step."""

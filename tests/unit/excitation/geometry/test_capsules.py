@@ -8,17 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import taupi as tp
-from taupi.excitation.geometry.capsules import stored
-from taupi.excitation.geometry.capsules.cuts import Cut, kept
-from taupi.excitation.geometry.capsules.enclosing import capsules_around, hull_of
-from taupi.excitation.geometry.capsules.smallest import distances_to_segment
-from taupi.excitation.geometry.shapes.solids import (
+from taupi.excitation.geometry.capsules import Cut, capsules_around, distances_to_segment, hull_of, kept, plan_from_text
+from taupi.excitation.geometry.shapes import (
     box_triangles,
     cylinder,
     cylinder_triangles,
     ellipsoid_triangles,
     hull_triangles,
-    triangles_of,
+    rounded,
 )
 from taupi.model.capsule import Capsule
 
@@ -71,7 +68,7 @@ def test_a_long_cylinder_is_one_capsule_of_little_more_than_its_radius():
     rng = np.random.default_rng(0)
     (capsule,) = capsules_around("arm", cylinder_triangles(0.05, 0.6))
     assert 0.05 <= capsule.r < 0.052
-    exact = cylinder("arm", np.eye(4), 0.05, 0.6, 1.5, "")
+    exact = cylinder("arm", np.eye(4), 0.05, 0.6).capsule
     assert isinstance(exact, Capsule) and exact.volume <= capsule.volume
     turn, z, r = rng.uniform(0, 2 * np.pi, 1000), rng.uniform(-0.3, 0.3, 1000), 0.05 * np.sqrt(rng.uniform(size=1000))
     points = np.stack([r * np.cos(turn), r * np.sin(turn), np.where(z > 0.1, 0.3, np.where(z < -0.1, -0.3, z))], axis=1)
@@ -86,11 +83,11 @@ def test_polyhedra_around_round_shapes_hold_them():
     triangles = ellipsoid_triangles(axes)
     hull = hull_of(np.vstack([triangles.reshape(-1, 3), points]))
     assert len(np.unique(hull[0], axis=0)) == len(np.unique(triangles.reshape(-1, 3), axis=0))
-    capsule = Capsule("arm", (0.1, 0.2, 0.3), (0.3, -0.2, 0.1), 0.07)
-    box = triangles_of(capsule)
-    assert hull_of(np.vstack([box.reshape(-1, 3), [capsule.a, capsule.b]]))[1] == pytest.approx(
-        hull_of(box.reshape(-1, 3))[1]
-    )
+    bar = rounded("arm", np.eye(4), 0.07, 0.5)
+    far = points / np.linalg.norm(points, axis=1)[:, None] * 0.07 + rng.choice([-0.25, 0.25], (3000, 1)) * [0, 0, 1]
+    volume = hull_of(bar.triangles.reshape(-1, 3))[1]
+    assert hull_of(np.vstack([bar.triangles.reshape(-1, 3), far]))[1] == pytest.approx(volume)
+    assert bar.capsule.volume < volume < 1.3 * bar.capsule.volume
 
 
 @settings(max_examples=30, deadline=None)
@@ -129,7 +126,7 @@ def test_the_search_is_remembered_and_a_bad_memory_is_harmless(tmp_path):
     ):
         file.write_text(text)
         assert depth(capsules_around("arm", triangles), surface_points(triangles, rng)).max() <= 1e-12
-    assert stored.plan_from_text(json.dumps(plan[1:])) is None
+    assert plan_from_text(json.dumps(plan[1:])) is None
 
 
 def test_a_stored_plan_of_very_many_cuts():
@@ -138,9 +135,9 @@ def test_a_stored_plan_of_very_many_cuts():
     for k in range(600):
         rows.append({"cuts": [*behind, [-1.0, 0.0, 0.0, -float(k)]], "segment": [[0, 0, 0], [1, 1, 1]]})
         behind = [*behind, [1.0, 0.0, 0.0, float(k)]]
-    assert stored.plan_from_text(json.dumps([*rows, {"cuts": behind, "segment": [[0, 0, 0], [1, 1, 1]]}])) is None
+    assert plan_from_text(json.dumps([*rows, {"cuts": behind, "segment": [[0, 0, 0], [1, 1, 1]]}])) is None
     few = [*rows[:3], {"cuts": behind[:3], "segment": [[0, 0, 0], [1, 1, 1]]}]
-    assert len(stored.plan_from_text(json.dumps(few))) == 4
+    assert len(plan_from_text(json.dumps(few))) == 4
 
 
 def test_flat_and_tiny_meshes():

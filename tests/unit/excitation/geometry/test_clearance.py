@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.excitation.geometry.arrangement import Arrangement
+from taupi.excitation.geometry.arrangement import Arrangement, Exclusion
 from taupi.excitation.geometry.distances import distance_program
-from taupi.excitation.geometry.pairs import Reason
-from taupi.excitation.geometry.shapes.read import NoGeometryError
-from taupi.excitation.geometry.survey import random_postures, ranges_of
+from taupi.excitation.geometry.shapes import NoGeometryError
+from taupi.excitation.geometry.watched import random_postures, ranges_of
 from taupi.excitation.motions.bounded import FourierMotion
 
 # Two arms on a turning column, one of them with a sliding joint, and a joint that follows another one.
@@ -160,14 +159,14 @@ def test_no_joint_changes_a_distance_faster_than_its_reach(arms, keep):
 def test_pairs_are_watched_or_left_out_with_a_reason(arms, keep):
     out = {str(item.pair): item.why for item in keep.left_out}
     neighbours = ("base - link1", "link1 - link2", "link2 - link3", "link3 - link4", "link1 - link5", "link5 - link6")
-    assert all(out[pair] is Reason.NEIGHBOURS for pair in neighbours)
+    assert all(out[pair] is Exclusion.NEIGHBOURS for pair in neighbours)
     watched = {str(pair) for pair in keep.pairs}
     assert not watched & set(out)
     links = ["base", *arms.link_names]
     moving = {f"{a} - {b}" for k, a in enumerate(links) for b in links[k + 1 :]}
     surroundings = {f"{a} - {wall}" for a in arms.link_names for wall in ("floor", "box")}
     assert watched | set(out) == moving | surroundings
-    proven = [item.pair for item in keep.left_out if item.why is Reason.NEVER]
+    proven = [item.pair for item in keep.left_out if item.why is Exclusion.NEVER]
     assert proven
     bare = tp.clearance(arms, 0.0, ignore=[("link4", "link6")])
     assert {str(p) for p in bare.pairs} >= {"link3 - link6"} and "link4 - link6" not in {str(p) for p in bare.pairs}
@@ -179,7 +178,7 @@ def test_pairs_that_are_built_into_each_other_are_left_out_with_the_share(arms):
     capsules = [*arms.capsules, dict(link="link3", a=(-0.3, 0, 0), r=0.2)]
     again = tp.clearance(arms, capsules=capsules)
     (item,) = (i for i in again.left_out if str(i.pair) == "link1 - link3")
-    assert item.why is Reason.OVERLAPPING and item.reason.endswith("71% of 20000 random postures")
+    assert item.why is Exclusion.OVERLAPPING and item.reason.endswith("71% of 20000 random postures")
 
 
 def test_an_srdf_leaves_pairs_out(arms, tmp_path):

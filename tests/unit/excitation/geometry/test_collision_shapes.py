@@ -7,8 +7,8 @@ import pytest
 from test_meshes import CORNERS, FACES, binary_stl
 
 import taupi as tp
-from taupi.excitation.geometry.capsules.smallest import distances_to_segment
-from taupi.excitation.geometry.shapes.read import NoGeometryError, collision_capsules
+from taupi.excitation.geometry.capsules import distances_to_segment
+from taupi.excitation.geometry.shapes import NoGeometryError, collision_capsules, visual_solids
 
 URDF = """<robot name="r"><link name="base">{base}</link><link name="arm">{arm}</link><link name="tool">{tool}</link>
 <joint name="j" type="revolute"><parent link="base"/><child link="arm"/><limit lower="-1" upper="1"/></joint>
@@ -42,6 +42,26 @@ def test_spheres_and_capsules_are_themselves(tmp_path):
     assert (ball.link, ball.a, ball.b, ball.r) == ("base", (1, 2, 3), (1, 2, 3), 0.2)
     assert bar.link == "tool" and bar.r == 0.1
     np.testing.assert_allclose(sorted((bar.a, bar.b)), [(-0.3, 0, 0), (0.3, 0, 0)], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        '<box size="1e30 0.2 0.1"/>',
+        '<box size="0.2 0.2 1e-12"/>',
+        '<cylinder radius="1e-9" length="1e6"/>',
+        '<cylinder radius="1e6" length="1e-9"/>',
+    ],
+)
+def test_shapes_that_are_flat_beside_their_length(tmp_path, shape):
+    robot = robot_of(tmp_path, arm=collision(shape) + collision(shape).replace("collision", "visual"))
+    size = max(float(n) for n in re.findall(r'[\d.e+-]+(?=[" ])', shape))
+    assert max(c.r for c in collision_capsules(robot)) < size
+    (solid,) = visual_solids(robot)
+    assert len(solid.triangles) >= 12 and np.abs(solid.triangles).max() <= 1.01 * size
+    thin = robot_of(tmp_path, arm=collision('<capsule radius="1e-12" length="1e6"/>'))
+    with pytest.raises(tp.TaupiError, match="1e\\+06 m long and has a radius of 1e-12 m"):
+        collision_capsules(thin)
 
 
 def test_boxes_cylinders_and_meshes_are_enclosed(tmp_path):

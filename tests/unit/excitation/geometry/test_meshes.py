@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.excitation.geometry.meshes.paths import find_mesh
-from taupi.excitation.geometry.meshes.read import read_triangles
+from taupi.excitation.geometry.meshes import find_mesh, read_triangles
 
 CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3]], dtype=float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])

@@ -11,8 +11,7 @@ from online import panda, panda_log, panda_observer
 from support import error
 
 import taupi as tp
-from taupi.identification.online.contact_force import contact_force
-from taupi.identification.online.contacts import ContactDetector
+from taupi.identification.online.contacts import ContactDetector, contact_force
 from taupi.identification.online.thresholds import (
     Calibration,
     Residuals,
@@ -22,9 +21,11 @@ from taupi.identification.online.thresholds import (
     _shape_in_motion,
     felt_torque,
     find_thresholds,
+    raised_by_left_out,
+    read_thresholds,
     with_together,
+    write_thresholds,
 )
-from taupi.identification.online.thresholds_file import read_thresholds, write_thresholds
 
 # The issue's acceptance: a push of 10 N on the elbow is seen within 10 ms.
 SEEN_WITHIN = 0.010
@@ -324,3 +325,66 @@ def test_the_outermost_joint_that_is_above_its_threshold_is_named():
     level = np.tile([3.0, 1.5, 0.9], (5, 1))
     contact = ContactDetector._contact(detector, log, level.copy(), level, np.arange(1, 3))
     assert contact.joint == arm.joint_names[1] and contact.level == 3.0
+
+
+@pytest.mark.parametrize(("share", "learnt"), [(0.75, False), (0.25, True)])
+def test_what_is_above_half_of_the_threshold_is_not_learnt(share, learnt):
+    """A steady torque from outside, in motion, below the alarm: near it, it may be a contact, and friction stays as it was."""
+    observer, plain = (tp.momentum_observer(friction_fit(), 10, tracker=tracked) for tracked in (True, False))
+    names, level = observer.robot.joint_names, 0.4
+    thresholds = Thresholds(
+        names, np.array([[0.0, 0.01]] * 2), np.full((2, 2), level), np.full(2, 1e-3), Calibration(breakaway=1e-6),
+        hours=1.0, bandwidth_hz=10.0, tracked=True,
+    )  # fmt: skip
+    log = friction_log(5, noise=0.0)
+    pushed = log.with_(tau=log.tau - share * level)
+    followed, felt = ContactDetector(observer, thresholds).levels(pushed)[0], plain.external_torque(pushed)
+    taken = np.abs(followed - felt)[-200:].mean() / (share * level)
+    assert (taken > 0.2) if learnt else (taken < 0.02)
+
+
+SHOULDERS = """<mujoco><worldbody>
+  <body name="trunk"><joint name="x" type="slide" axis="1 0 0"/><joint name="y" type="slide" axis="0 1 0"/>
+    <joint name="turn" axis="0 0 1"/><joint name="lean" axis="0 1 0"/><joint name="tilt" axis="1 0 0"/>
+    <inertial pos="0 0 0.2" mass="3" diaginertia="0.1 0.1 0.1"/>
+    <body name="left" pos="0 0.4 0.5"><joint name="left" axis="0 1 0"/>
+      <inertial pos="0.1 0 0" mass="1" diaginertia="0.01 0.01 0.01"/></body>
+    <body name="right" pos="0.1 -0.4 0.6"><joint name="right" axis="0 1 0"/>
+      <inertial pos="0.1 0 0" mass="1" diaginertia="0.01 0.01 0.01"/></body>
+  </body></worldbody></mujoco>"""
+
+
+@pytest.mark.parametrize("arm", ["left", "right"])
+def test_a_force_is_looked_for_towards_every_joint_that_follows(arm, tmp_path):
+    """A trunk that carries two arms: a push half-way to either shoulder is found there."""
+    (tmp_path / "two.xml").write_text(SHOULDERS)
+    robot, q = tp.load(tmp_path / "two.xml"), np.array([0.1, 0.2, 0.3, -0.5, 0.7, 0.2, 0.1])
+    trunk, shoulder = (tp.forward_kinematics(robot, frame=frame)(q)[:3, 3] for frame in ("trunk", arm))
+    jacobian, force = tp.jacobian(robot, frame="trunk")(q), np.array([8.0, -5.0, 6.0])
+    lever = np.cross(jacobian[:3].T, (shoulder - trunk) / 2) + jacobian[3:].T
+    result = contact_force(robot, 4, q, lever @ force, np.full(7, 0.01))
+    assert result.share == 0.5 and result.link == "trunk" and error(result.point, (trunk + shoulder) / 2) < 1e-6
+    assert error(result.force, force) < 0.05
+
+
+def test_thresholds_hold_where_the_model_errs_more_than_it_was_seen_to():
+    """A residual that depends on the position: left-out regions raise thresholds, and say how many alarms they had."""
+    rng, t = np.random.default_rng(0), np.arange(60_000) / 1000
+    arm = tp.load("elbow2r")
+    q = np.stack([np.sin(0.9 * t), np.cos(0.55 * t)], axis=1)
+    log = tp.Log(t, q)
+
+    def residuals(bump):
+        torque = 0.1 * rng.normal(size=q.shape) * (1 + bump * (q[:, :1] > 0.7))
+        return [Residuals.along(log, np.repeat(torque[::2], 2, axis=0), np.gradient(q, t, axis=0))]
+
+    calibration, found = Calibration(), []
+    for bump in (0.0, 6.0):
+        seen = residuals(bump)
+        own = find_thresholds(arm.joint_names, np.full(2, 0.01), seen, calibration)
+        found.append(raised_by_left_out(with_together(own, seen), seen, calibration))
+    even, uneven = found
+    assert even.raised == 1.0 and even.left_out <= 1
+    assert uneven.raised > 1.01 and uneven.left_out > 0 and f"{uneven.left_out}" in uneven.sentence
+    back = Thresholds.from_dict(uneven.to_dict())
+    assert back.raised == uneven.raised and back.left_out == uneven.left_out

@@ -9,8 +9,7 @@ from fits import FRICTION, TERMS, friction_fit, friction_log
 from support import error
 
 import taupi as tp
-from taupi.identification.online.friction_filter import FrictionFilter
-from taupi.identification.online.tracker import filter_program
+from taupi.identification.online.tracker import FrictionFilter, filter_program
 from taupi.identification.results.online_model import online_model
 
 ROUNDING = 1e-9

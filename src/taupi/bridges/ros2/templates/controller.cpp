@@ -137,10 +137,11 @@ controller_interface::return_type @class@::update(const rclcpp::Time & time, con
     wanted.qdd.fill(0.0);
   }
   const bool seen = read_state(q, qd) && dt > 0.0;
+  int status = @name@_refused_input;
   if (seen) {
-    @name@_update(&controller_, q, qd, wanted.q.data(), wanted.qd.data(), wanted.qdd.data(), dt, tau);
+    status = @name@_update(&controller_, q, qd, wanted.q.data(), wanted.qd.data(), wanted.qdd.data(), dt, tau);
   }
-  if (!seen || !finite(tau)) {
+  if (status >= @name@_refused_input) {  // the estimate is held, and the next good sample goes on
     const double zeros[kJoints] = {};
     command(zeros);
     return controller_interface::return_type::ERROR;

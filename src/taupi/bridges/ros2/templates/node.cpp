@@ -66,7 +66,10 @@ private:
       @name@_init(&component_);
 @begin_anew@      return;
     }
-@accelerations@@declare_results@    @name@_update(&component_, @inputs@, dt, @outputs@);
+@accelerations@@declare_results@    if (@name@_update(&component_, @inputs@, dt, @outputs@) >= @name@_refused_input) {
+      RCLCPP_WARN_ONCE(get_logger(), "A message is left out: it is not one of a robot.");
+      return;
+    }
 @publish@  }
 
   ::@name@_@kind@ component_{};

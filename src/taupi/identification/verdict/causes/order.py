@@ -8,32 +8,29 @@ from typing import ClassVar
 
 import numpy as np
 
-from taupi.identification.verdict.candidate import Candidate
-from taupi.identification.verdict.trials import Mending, Trials
+from taupi.identification.verdict.cause import Candidate, LeftOutCause
+from taupi.identification.verdict.study import LogChange, Study
 
 
-class SwappedJoints:
+class SwappedJoints(LeftOutCause):
     """Two joints whose columns were exchanged: all of them, those of q, or those of the torque."""
 
     name: ClassVar[str] = "swapped"
 
-    def candidates(self, trials: Trials) -> Iterator[Candidate]:
+    def candidates(self, study: Study) -> Iterator[Candidate]:
         """Return candidates for every pair of joints."""
-        names = trials.robot.joint_names
-        for i, j in combinations(np.flatnonzero(~trials.dead).tolist(), 2):
-            order = list(range(trials.n))
-            order[i], order[j] = j, i
-            exchange = np.eye(trials.n)[order]
-            for what, mending in (
-                ("", Mending(motion=exchange, torque=exchange)),
-                ("q of ", Mending(motion=exchange)),
-                ("tau of ", Mending(torque=exchange)),
+        names = study.robot.joint_names
+        for i, j in combinations(np.flatnonzero(study.live).tolist(), 2):
+            order = np.arange(study.n)
+            order[[i, j]] = j, i
+            exchange = np.eye(study.n)[order]
+            for what, change, channels in (
+                ("", LogChange(motion=exchange, torque=exchange), order),
+                ("q of ", LogChange(motion=exchange), None),
+                ("tau of ", LogChange(torque=exchange), order),
             ):
                 says = f"{what}{names[i]} and {names[j]} {'are' if not what else 'is'} swapped, it seems: exchanged,"
+                of = f" of {what.split(maxsplit=1)[0]}" if what else ""
                 yield Candidate(
-                    self.name, says, f"Exchange their columns in the mapping{_of(what)}.", mending, (i, j), signs=True
+                    self, says, f"Exchange their columns in the mapping{of}.", change, (i, j), order=channels
                 )
-
-
-def _of(what: str) -> str:
-    return f" of {what.split(maxsplit=1)[0]}" if what else ""

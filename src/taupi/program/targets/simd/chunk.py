@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from taupi.program.tape import Instruction
-from taupi.program.targets.simd.llvm_writer import Writer
+from taupi.program.targets.simd.llvm_writer import InstructionWriter
 
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _COMPARE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
@@ -26,7 +26,7 @@ LIBRARY = {
 
 
 @dataclass(frozen=True)
-class Shape:
+class ChunkShape:
     """What every chunk needs to know about the program and its scratch memory."""
 
     width: int  # lanes
@@ -45,7 +45,7 @@ def crossing_slots(chunks: Sequence[Sequence[Instruction]], constants: Mapping[i
     return {register: slot for slot, register in enumerate(sorted(used))}
 
 
-class Chunk(Writer):
+class Chunk(InstructionWriter):
     """`void chunk(args, i, last, kept, rows)`: a part of the tape for `width` samples from i on, with results in rows.
 
     Lanes beyond `last` repeat that sample, so that any number of samples works. `kept` has values that cross chunks.
@@ -53,7 +53,7 @@ class Chunk(Writer):
 
     arguments = "ptr noalias %args, i64 %i, i64 %last, ptr noalias %kept, ptr noalias %rows"
 
-    def __init__(self, instructions: Sequence[Instruction], shape: Shape) -> None:
+    def __init__(self, instructions: Sequence[Instruction], shape: ChunkShape) -> None:
         super().__init__(shape.width, shape.scalar)
         self.instructions, self.shape = instructions, shape
         self.values: dict[int, str] = {}
@@ -173,7 +173,7 @@ class StreamingChunk(Chunk):
     arguments = Chunk.arguments + ", ptr noalias %done, i64 %at, i64 %part"
 
     def __init__(
-        self, instructions: Sequence[Instruction], shape: Shape, copies: Sequence[tuple[int, int]], parts: int
+        self, instructions: Sequence[Instruction], shape: ChunkShape, copies: Sequence[tuple[int, int]], parts: int
     ) -> None:
         super().__init__(instructions, shape)
         # (output, number) of every copy that this chunk makes, spread evenly over its instructions

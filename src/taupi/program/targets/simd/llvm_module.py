@@ -6,13 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from taupi.program.output_layouts import places
+from taupi.program.batch_results import places
 from taupi.program.program import Program
-from taupi.program.targets.simd.chunk import INTRINSICS, LIBRARY, Chunk, Shape, StreamingChunk, crossing_slots
-from taupi.program.targets.simd.loops import Loop, Rows, batch_rows, copy_text, sample_rows
+from taupi.program.targets.simd.chunk import INTRINSICS, LIBRARY, Chunk, ChunkShape, StreamingChunk, crossing_slots
+from taupi.program.targets.simd.llvm_writer import Module, sincos
+from taupi.program.targets.simd.loops import LoopWriter, OutputRows, batch_rows, copy_text, sample_rows
 from taupi.program.targets.simd.machine_code import LEVEL, LEVEL_OF_LONG
-from taupi.program.targets.simd.module import Module
-from taupi.program.targets.simd.sincos import sincos
 
 # A tape up to this length is one function, which runs fastest. LLVM's time grows faster than the length of a function, so a
 # longer tape, whose values do not fit into registers anyway, is cut into many short functions.
@@ -46,7 +45,7 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
     starts = range(0, max(1, len(tape.instructions)), length)
     chunks = [tape.instructions[k : k + length] for k in starts]
     slots = crossing_slots(chunks, constants)
-    shape = Shape(width, scalar, tuple(p.size for p in program.inputs), rows.length, rows.row_of, slots, constants)
+    shape = ChunkShape(width, scalar, tuple(p.size for p in program.inputs), rows.length, rows.row_of, slots, constants)
     inline = sum(i.op in ("sin", "cos") for i in tape.instructions) <= _INLINED_SINES
     parts = [sincos(width, inline), *(Chunk(c, shape).text(f"chunk{k}") for k, c in enumerate(chunks))]
     streaming = layout != "samples" and len(tape.instructions) <= _STREAMING
@@ -57,12 +56,16 @@ def build_module(program: Program, layout: str, width: int, scalar: str) -> Modu
         edges[-1] = len(copies)
         shares = [copies[a:b] for a, b in pairwise(edges)]
         parts += [StreamingChunk(c, shape, shares[k], rows.parts).text(f"streaming{k}") for k, c in enumerate(chunks)]
-    parts += [copy_text(width, scalar), Loop(rows, scalar, inputs, len(chunks), streaming).text(), _declarations(width)]
+    parts += [
+        copy_text(width, scalar),
+        LoopWriter(rows, scalar, inputs, len(chunks), streaming).text(),
+        _declarations(width),
+    ]
     level = LEVEL_OF_LONG if long else LEVEL
     return Module("\n".join(parts), len(slots) * width, 2 * rows.count * rows.length + rows.staged, rows.length, level)
 
 
-def _rows(layout: str, target: list[np.ndarray], sizes: list[int], width: int, scalar: str) -> Rows:
+def _rows(layout: str, target: list[np.ndarray], sizes: list[int], width: int, scalar: str) -> OutputRows:
     if layout == "samples":
         return sample_rows(target, sizes, width)
     count = max(1, sum(len(p) for p in target))

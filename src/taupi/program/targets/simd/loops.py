@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.program.targets.simd.llvm_writer import Writer
-from taupi.program.targets.simd.module import STALE, STREAM
+from taupi.program.targets.simd.llvm_writer import STALE, STREAM, InstructionWriter
 
 
 @dataclass(frozen=True)
-class Rows:
+class OutputRows:
     """Where the tape writes its results, and where they go from there.
 
     Sample-major output consists of groups of `width` neighbouring entries, one row per entry (zeros included), which are
@@ -44,7 +43,7 @@ class Rows:
         return [(port, k) for port, starts in enumerate(self.starts) for k in range(-(-len(starts) // self.parts))]
 
 
-def sample_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int) -> Rows:
+def sample_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int) -> OutputRows:
     """Return groups of `width` entries that cover each nonzero exactly once."""
     row_of: dict[tuple[int, int], int] = {}
     used: set[int] = set()
@@ -62,10 +61,10 @@ def sample_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int) 
             used.add(row_of[port, int(slot)])
         starts.append(tuple(groups))
     zero = tuple(sorted(set(range(row)) - used))
-    return Rows("samples", width, width, row, row_of, zero, tuple(starts), tuple(first), tuple(sizes))
+    return OutputRows("samples", width, width, row, row_of, zero, tuple(starts), tuple(first), tuple(sizes))
 
 
-def batch_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int, block: int) -> Rows:
+def batch_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int, block: int) -> OutputRows:
     """Return one row of `block` samples per nonzero."""
     row_of: dict[tuple[int, int], int] = {}
     first, row = [], 0
@@ -75,16 +74,16 @@ def batch_rows(places: Sequence[np.ndarray], sizes: Sequence[int], width: int, b
             row_of[port, slot] = row
             row += 1
     starts = tuple(tuple(int(p) for p in nonzeros) for nonzeros in places)
-    return Rows("batch_last", width, block, row, row_of, (), starts, tuple(first), tuple(sizes))
+    return OutputRows("batch_last", width, block, row, row_of, (), starts, tuple(first), tuple(sizes))
 
 
-class Loop(Writer):
+class LoopWriter(InstructionWriter):
     """`void kernel(args, start, stop)`, where args has (in, step) per input, (out, step) per output, kept, rows, flags.
 
     Flags are STREAM, for output that bypasses the cache, and STALE, for output that is not zero: then zeros are written as well.
     """
 
-    def __init__(self, rows: Rows, scalar: str, inputs: int, chunks: int, streaming: bool = True) -> None:
+    def __init__(self, rows: OutputRows, scalar: str, inputs: int, chunks: int, streaming: bool = True) -> None:
         super().__init__(rows.width, scalar)
         self.rows, self.inputs, self.chunks, self.streaming = rows, inputs, chunks, streaming
         self.steps: dict[str, int] = {}

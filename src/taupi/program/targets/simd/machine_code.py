@@ -89,7 +89,7 @@ def features() -> dict[str, bool]:
     known: dict[str, bool] = dict(llvm.get_host_cpu_features())
     level = os.environ.get("TAUPI_INSTRUCTIONS", "").strip().lower()
     if level not in _NEWER:
-        raise TaupiError(f"TAUPI_INSTRUCTIONS is {level!r}, expected avx2 or sse2, or nothing.")
+        raise TaupiError("TAUPI_INSTRUCTIONS is {got!r}, expected avx2 or sse2, or nothing.", got=level)
     return {name: on and not name.startswith(_NEWER[level]) for name, on in known.items()}
 
 

@@ -1,0 +1,1 @@
+"""Errors on parts of the logs that were left out: what verdicts, gains and friction terms are decided by."""
