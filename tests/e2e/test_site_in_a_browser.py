@@ -63,7 +63,8 @@ def test_nothing_goes_wrong_and_nothing_is_fetched_from_elsewhere(browser, root,
 def test_search_answers(browser, root):
     page, mistakes, _ = opened(browser, f"{root}/index.html")
     page.wait_for_load_state("networkidle")
-    page.get_by_role("textbox", name="Search").fill("payload")
+    # The page listens for keys, as a person presses them: a text put in at once is seen only if the worker starts after it.
+    page.get_by_role("textbox", name="Search").press_sequentially("payload")
     page.locator(".md-search-result__item").first.wait_for(timeout=20_000)
     assert page.locator(".md-search-result__item", has_text="payload").count() > 0 and mistakes == []
     page.close()
