@@ -244,9 +244,8 @@ def _judged(fit: Fit, problem: Problem) -> Fit:
     from taupi.identification.results.description_errors import entropic_offer
     from taupi.identification.verdict.judge import judge
 
-    if (
-        not problem.recordings
-    ):  # nothing can be tried on rows that are not made again: the verdict rests on the fit alone
+    # Nothing can be tried on rows that are not made again: the verdict rests on the fit alone.
+    if not problem.recordings:
         return fit
     offer = entropic_offer(problem, fit)
     return replace(fit, judged=judge(fit, problem), notes=fit.notes if offer is None else (*fit.notes, offer))

@@ -423,6 +423,8 @@ def test_what_cannot_be_is_refused_in_a_sentence() -> None:
         {"elastic": True},
         {"cutoff_hz": 5.0},
         {"contact": "base"},
+        {"workers": 2},
+        {"stream": True},
         {"terms": "springs"},
     ):
         with pytest.raises(TaupiError):

@@ -32,6 +32,8 @@ class CommandDriven(RigidJoints):
             "base": inputs.base,
             "contact": inputs.contact,
             "client": inputs.client,
+            "workers": inputs.workers,
+            "stream": inputs.reading.stream or None,
             "elastic": inputs.elastic or None,
         }
         for name, value in given.items():
