@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import struct
 import sys
 import time
 import zipfile
@@ -426,3 +427,20 @@ def test_very_many_known_torques(tmp_path):
     assert time.process_time() - start < 20
     with pytest.raises(TaupiError, match="states 'j7' twice"):
         Columns.of(written(mapping, f"known_torque = [{lines}, 'j7 = 2']\n"))
+
+
+@pytest.mark.parametrize(
+    "formats",
+    [
+        [*(f"m{k}:m{k + 1}[9999] x;" for k in range(6)), "m6:;"],  # 1e24 messages without a number
+        [*(f"m{k}:" + f"m{k + 1} x;" * 5000 for k in range(6)), "m6:;"],
+    ],
+    ids=["arrays", "fields"],
+)
+def test_messages_of_flight_logs_that_hold_each_other_very_often(tmp_path, formats):
+    def record(kind, content):
+        return struct.pack("<HB", len(content), ord(kind)) + content
+
+    data = b"ULog\x01\x12\x35\x01" + bytes(8) + b"".join(record("F", text.encode()) for text in formats)
+    data += record("A", struct.pack("<BH", 0, 1) + b"m0") + record("D", struct.pack("<H", 1) + bytes(16))
+    assert "no joint signal is known" in refused(written(tmp_path / "a.ulg", data), topic="m0")

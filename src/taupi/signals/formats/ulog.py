@@ -141,9 +141,10 @@ class _Records:
                 formats[name] = fields
                 budget().check_columns(len(formats), self.where)
             elif kind == ord("A"):
+                clock.check()
                 multi, number = struct.unpack_from("<BH", content)
                 name = content[3:].decode("ascii", "replace")
-                layout = np.dtype(_columns(name, formats, self.where))
+                layout = np.dtype(_columns(name, formats, self.where, {}))
                 if self.layouts.setdefault(number, layout) != layout:  # rows of one message are alike
                     raise ValueError
                 self.names[number] = f"{name}_{multi}" if multi else name
@@ -155,8 +156,13 @@ class _Records:
                 yield number, content[2:]
 
 
-def _columns(name: str, formats: Mapping[str, str], where: str, depth: int = 0) -> list[tuple[str, str]]:
-    """Return the columns of a message, (name, type): of arrays one by one, and of messages inside of it."""
+def _columns(
+    name: str, formats: Mapping[str, str], where: str, known: dict[str, list[tuple[str, str]]], depth: int = 0
+) -> list[tuple[str, str]]:
+    """Return the columns of a message, (name, type): of arrays one by one, and of messages inside of it.
+
+    `known` has those of messages that were looked at before: each is looked at once, however often others hold it.
+    """
     if depth > _DEEPEST or name not in formats:
         raise TaupiError("{where} has no format of the message {name}.", where=where, name=printable(name))
     columns: list[tuple[str, str]] = []
@@ -165,9 +171,10 @@ def _columns(name: str, formats: Mapping[str, str], where: str, depth: int = 0) 
         if match is None:
             continue
         kind, count, label = match[1], match[2], match[3]
-        for k in range(int(count or 1)):
+        if kind not in known:
+            known[kind] = [("", _DTYPES[kind])] if kind in _DTYPES else _columns(kind, formats, where, known, depth + 1)
+        for k in range(int(count or 1)) if known[kind] else ():
             own = f"{label}[{k}]" if count else label
-            inner = [("", _DTYPES[kind])] if kind in _DTYPES else _columns(kind, formats, where, depth + 1)
-            columns += [(f"{own}.{n}" if n else own, form) for n, form in inner]
+            columns += [(f"{own}.{n}" if n else own, form) for n, form in known[kind]]
             budget().check_columns(len(columns), where)
     return columns
