@@ -204,6 +204,11 @@ def test_quotes_that_never_end(tmp_path, unit):
     refused(tmp_path / "arm.toml", "a = " + unit * 50_000)
 
 
+def test_blanks_between_very_many_elements(tmp_path):
+    text = f'<sdf version="1.9">{("<a/>" + " " * 150) * 150_000}</sdf>'
+    assert "has no <model>" in refused(tmp_path / "a.sdf", text)
+
+
 def test_comments_that_never_end(tmp_path):
     """Each of them was once searched to the end of the file: 80 kB took half a minute."""
     refused(tmp_path / "arm.urdf", "<robot>" + "<!--" * 500_000)

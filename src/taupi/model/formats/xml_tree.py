@@ -41,6 +41,7 @@ class _NodeBuilder:
     def __init__(self, parser: expat.XMLParserType, where: str) -> None:
         self.parser, self.where = parser, where
         self.open: list[Node] = []
+        self.texts: list[list[str]] = []  # of each open element, joined once: many short texts take no longer than one
         self.root: Node | None = None
         self.count, self.most = 0, budget().nodes
 
@@ -60,12 +61,14 @@ class _NodeBuilder:
         else:
             self.root = node
         self.open.append(node)
+        self.texts.append([])
 
     def end(self, _tag: str) -> None:
-        self.open.pop().end = self.parser.CurrentByteIndex
+        node = self.open.pop()
+        node.end, node.text = self.parser.CurrentByteIndex, "".join(self.texts.pop())
 
     def text(self, text: str) -> None:
-        self.open[-1].text += text
+        self.texts[-1].append(text)
 
     def refuse(self, *_: object) -> None:
         raise TaupiError(
