@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from taupi.checks import not_negative, one_of, positive
+from taupi.checks import is_number, not_negative, one_of, positive
 from taupi.errors import Argument, TaupiError, unknown
 
 Numbers = tuple[float, ...]
@@ -104,7 +104,8 @@ class Drive:
             object.__setattr__(self, "rate_hz", positive("drive.rate_hz", self.rate_hz))
         object.__setattr__(self, "payload", not_negative("drive.payload", self.payload))
         object.__setattr__(self, "payload_com", _point("drive.payload_com", self.payload_com))
-        gains = (self.unknown,) if isinstance(self.unknown, str) else tuple(self.unknown)
+        several = isinstance(self.unknown, Iterable) and not isinstance(self.unknown, str)
+        gains = tuple(self.unknown) if several else (self.unknown,)
         object.__setattr__(self, "unknown", tuple(one_of(GAINS)("drive.unknown", gain) for gain in gains))
         if not self.kp:
             raise TaupiError(
@@ -258,10 +259,10 @@ def _stated(name: str, values: Numbers, unit: str, is_unknown: bool) -> str:
 
 
 def _point(name: str, value: object) -> Numbers:
-    point = np.asarray(value, dtype=float) if isinstance(value, list | tuple | np.ndarray) else np.array([np.nan])
-    if point.shape not in ((0,), (3,)) or not np.isfinite(point).all():
+    point = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(point, list | tuple) or len(point) not in (0, 3) or not all(map(is_number, point)):
         raise TaupiError("{argument} is {got!r}, expected 3 numbers, m.", argument=Argument(name), got=value)
-    return tuple(point.tolist())
+    return tuple(map(float, point))
 
 
 def _numbers(name: str, value: object, zero: bool) -> Numbers:
