@@ -26,13 +26,10 @@ class BaseMotion:
     wd: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("w", "a", "wd"):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, _frozen(f"base.{name}", value, 3))
-        for name in ("a", "wd"):
-            value = getattr(self, name)
-            if value is not None and len(value) != len(self.w):
+        for name, value in self.signals.items():
+            object.__setattr__(self, name, _frozen(f"base.{name}", value, 3))
+        for name, value in self.signals.items():
+            if len(value) != len(self.w):
                 raise TaupiError(
                     "base.{name} has {count} samples, base.w {w_count}, expected the same number.",
                     name=name,
@@ -43,16 +40,21 @@ class BaseMotion:
     def __len__(self) -> int:
         return len(self.w)
 
+    @property
+    def signals(self) -> dict[str, np.ndarray]:
+        """Its signals by name: w, a, and wd if it is known."""
+        return {name: value for name in ("w", "a", "wd") if (value := getattr(self, name)) is not None}
+
     def rows(self, index: Any) -> BaseMotion:
         """Return the samples that `index` selects."""
-        return BaseMotion(self.w[index], self.a[index], None if self.wd is None else self.wd[index])
+        return BaseMotion(**{name: value[index] for name, value in self.signals.items()})
 
 
 def joined_bases(parts: Sequence[BaseMotion]) -> BaseMotion:
     """Return the base of consecutive parts of a log."""
-    accelerations = [part.wd for part in parts if part.wd is not None]
-    wd = np.concatenate(accelerations) if len(accelerations) == len(parts) else None
-    return BaseMotion(np.concatenate([p.w for p in parts]), np.concatenate([p.a for p in parts]), wd)
+    each = [part.signals for part in parts]
+    common = [name for name in each[0] if all(name in signals for signals in each)]
+    return BaseMotion(**{name: np.concatenate([signals[name] for signals in each]) for name in common})
 
 
 def checked_base(base: object, samples: int) -> BaseMotion | None:

@@ -285,10 +285,8 @@ def written_columns(log: Log, flat: bool) -> tuple[dict[str, np.ndarray], dict[s
         mapping.setdefault(group, {})[key] = names
 
     if log.base is not None:
-        for name in _BASE:
-            value = getattr(log.base, name)
-            if value is not None:
-                put("base", name, f"base_{name}", value, _AXES, "")
+        for name, value in log.base.signals.items():
+            put("base", name, f"base_{name}", value, _AXES, "")
     labels = _labels(dict.fromkeys((*log.wrench, *log.contact)), flat)
     for frame, value in log.wrench.items():
         put("wrench", frame, f"wrench_{labels[frame]}", value, _WRENCH[-value.shape[1] :], "_")

@@ -337,9 +337,7 @@ class Log:
     def drop_gaps(self) -> Log:
         """Return the log without the samples in which the time, or any recorded value, is missing."""
         keep = np.isfinite(self.time)
-        base = (
-            () if self.base is None else (self.base.w, self.base.a, *(() if self.base.wd is None else (self.base.wd,)))
-        )
+        base = () if self.base is None else self.base.signals.values()
         for value in (*self.signals.values(), *base, *self.wrench.values()):
             keep &= np.isfinite(value).all(axis=1)
         gaps = Stretches.of(~keep)

@@ -199,3 +199,37 @@ def test_checks_and_suggestions_count_the_joints_without_the_base(tmp_path, robo
     tp.write_log(bare, tmp_path / "run.csv")
     text = tp.signals.suggest_mapping(tmp_path / "run.csv", robot).text
     assert f"# joints = {json.dumps(list(names))}" in text
+
+
+@pytest.mark.parametrize("base", [{"w": "gyro", "a": "acc"}, {"w": ["gyro"], "a": ["acc"]}], ids=["text", "list"])
+def test_columns_of_a_base_are_none_of_the_joints(tmp_path, base):
+    np.savez(tmp_path / "run.npz", t=np.arange(9) / 100, q=np.ones((9, 2)), gyro=np.ones((9, 3)), acc=np.ones((9, 3)))
+    log = tp.read_log(tmp_path / "run.npz", columns={"base": base})
+    assert list(log.signals) == ["q"] and log.base.a.shape == (9, 3)
+
+
+def test_templates_of_a_base_are_none_of_the_joints(tmp_path):
+    text = "t,q1,q2,vel_1,vel_2,vel_3,acc_1,acc_2,acc_3\n0,0,0,1,2,3,4,5,6\n0.1,0,0,1,2,3,4,5,6\n"
+    (tmp_path / "run.csv").write_text(text)
+    log = tp.read_log(tmp_path / "run.csv", columns={"base": {"w": "vel_{i}", "a": "acc_{i}"}})
+    assert list(log.signals) == ["q"] and log.base.w[0].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize("rate", [None, 250.0])
+def test_cleaning_brings_the_base_to_the_same_grid(rate):
+    t = np.arange(300) / 100 + np.random.default_rng(0).uniform(0, 4e-3, 300)
+    sine = np.sin(t)[:, None]
+    base = tp.floating.BaseMotion(sine * [1, 2, 3], sine * [4, 5, 6], sine * [7, 8, 9])
+    log = tp.Log(t, sine, base=base, wrench={"FL": sine * np.ones(6)}, contact={"FL": t > 1.5})
+    clean = tp.clean_log(log, rate_hz=rate)
+    truth = np.sin(clean.time)[:, None]
+    for value, factor in ((clean.q, 1), (clean.base.w, [1, 2, 3]), (clean.base.wd, [7, 8, 9]), (clean.wrench["FL"], 1)):
+        assert np.abs(value - truth * factor).max() < 1e-4
+    assert (clean.contact["FL"] == (clean.time > 1.5))[np.abs(clean.time - 1.5) > 0.02].all()
+
+
+def test_cleaning_refuses_a_base_with_holes_off_the_grid():
+    t = np.arange(300) / 100 + np.random.default_rng(0).uniform(0, 4e-3, 300)
+    w = np.where(np.arange(300)[:, None] == 7, np.nan, np.ones((300, 3)))
+    with pytest.raises(TaupiError, match=r"base\.w has missing values"):
+        tp.clean_log(tp.Log(t, np.sin(t)[:, None], base=tp.floating.BaseMotion(w, np.ones((300, 3)))))

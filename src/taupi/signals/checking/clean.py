@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taupi.checks import positive
 from taupi.errors import Argument, InPython, TaupiError
 from taupi.settings import settle
+from taupi.signals.base_motion import BaseMotion
 from taupi.signals.checking import rules
 from taupi.signals.filtering.smoothing import Gaps, GapsOptions
 from taupi.signals.log import COMMANDS, Log
@@ -286,16 +287,27 @@ def _on_uniform_grid(log: Log, rate_hz: float | None) -> Log:
     return log.with_(time=time, **_interpolated(log, time), notes=note)
 
 
-def _interpolated(log: Log, time: np.ndarray) -> dict[str, np.ndarray]:
+def _interpolated(log: Log, time: np.ndarray) -> dict[str, Any]:
+    """Return what was recorded, the base and what acts on frames included, at other times."""
     from scipy.interpolate import CubicSpline
 
     # A command holds from its sample to the next one, unless the drive goes straight from one to the next; a switch always holds.
     straight = COMMANDS[:-1] if log.drive is not None and log.drive.hold == "linear" else ()
     held = np.searchsorted(log.time, time, side="right") - 1
-    result = {}
+    result: dict[str, Any] = {}
     for name, value in log.signals.items():
         if name in straight:
             result[name] = np.stack([np.interp(time, log.time, column) for column in value.T], axis=1)
         else:
             result[name] = value[held] if name in COMMANDS else CubicSpline(log.time, value)(time)
+
+    def smooth(name: str, value: np.ndarray) -> np.ndarray:
+        if not np.isfinite(value).all():
+            raise TaupiError("{name} has missing values. Use log.drop_gaps() first.", name=name)
+        return np.asarray(CubicSpline(log.time, value)(time))
+
+    if log.base is not None:
+        result["base"] = BaseMotion(**{name: smooth(f"base.{name}", v) for name, v in log.base.signals.items()})
+    result["wrench"] = {frame: smooth(f"wrench of {frame}", value) for frame, value in log.wrench.items()}
+    result["contact"] = {frame: flags[held] for frame, flags in log.contact.items()}
     return result

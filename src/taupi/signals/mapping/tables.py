@@ -129,7 +129,8 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
     if not set(columns.channels) - {"time"}:
         if not columns.floating.channels:
             columns = dataclasses.replace(columns, floating=recognised(table.numeric))
-        taken = {name for channel in columns.floating.channels.values() for name in channel.columns}
+        around = {k: picked_columns(k, c, widths, labels, table.where) for k, c in columns.floating.channels.items()}
+        taken = {name for picks in around.values() for name, _ in picks}
         from taupi.signals.mapping.controllers import known_log
         from taupi.signals.mapping.guess import guess
 
