@@ -24,6 +24,24 @@ def one_line(text: str, kept: str = "") -> str:
     return "".join(c if c in kept else _STEERING.get(ord(c), c) for c in text)
 
 
+def some_of(names: Sequence[str], most: int = 6) -> str:
+    """Return the first names of many, at most so many.
+
+    >>> some_of(["a", "b"]), some_of("abc", most=2)
+    ('a, b', 'a, b, ...')
+    """
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Return the first names of many, at most so many, and how many more there are.
+
+    >>> listed(["a", "b"]), listed("abc", most=2)
+    ('a, b', 'a, b and 1 more')
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows as lines of aligned columns; the first row is the heading.
 

@@ -441,12 +441,13 @@ class Log:
         return to_frame(self)
 
     def __repr__(self) -> str:
-
-        return log_text(self)
+        return "\n".join([summary(self), *table(_rows(self))])
 
     def _repr_html_(self) -> str:
-
-        return log_html(self)
+        kept = slice(None, None, len(self) // _DRAWN + 1)
+        time = self.time[kept].tolist()
+        pictures = [html_lines(name, time, value[kept].T.tolist()) for name, value in self.signals.items()]
+        return html_table(summary(self), _rows(self)) + "".join(pictures)
 
 
 def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:
@@ -535,19 +536,6 @@ def _surroundings(log: Log) -> str:
         if frames
     ]
     return f"; {'; '.join(parts)}" if parts else ""
-
-
-def log_text(log: Log) -> str:
-    """Return a log's summary line and the range of each of its signals."""
-    return "\n".join([summary(log), *table(_rows(log))])
-
-
-def log_html(log: Log) -> str:
-    """Return a log as HTML for notebooks: the range of each of its signals, and each signal over time."""
-    kept = slice(None, None, len(log) // _DRAWN + 1)
-    time = log.time[kept].tolist()
-    pictures = [html_lines(name, time, value[kept].T.tolist()) for name, value in log.signals.items()]
-    return html_table(summary(log), _rows(log)) + "".join(pictures)
 
 
 def _rows(log: Log) -> list[tuple[str, ...]]:

@@ -192,7 +192,7 @@ def suggest_mapping(
     reasons = left_out | ({"not recognised": tuple(unknown_names)} if unknown_names else {})
     could_be = {name: ("time",) for name in times} | {name: s for family, s in offers.items() for name in family}
     could_be |= {name: (s.signal,) for s in choice.signals for some, _ in s.instead for name in some}
-    could_be |= {name: (signal,) for signal, channel in choice.foreign.items() for name in _names(channel)}
+    could_be |= {name: (signal,) for signal, channel in choice.foreign.items() for name in channel.names}
     columns = _columns(choice, could_be, raw)
     text = "\n".join(lines) + "\n"
     return Suggestion(text, choice.missing, choice.signals, choice.joints, reasons, columns, choice.remarks(wanted))
@@ -237,7 +237,7 @@ class _Choice:
         """How many joints the columns of positions, or else the robot, or other signals have; 2 as an example."""
         chosen = {**self.foreign, **self.chosen}
         counts = {
-            s: sum(self.table.widths[n] for n in _names(c)) for s, c in chosen.items() if s not in ("time", *SHARED)
+            s: sum(self.table.widths[n] for n in c.names) for s, c in chosen.items() if s not in ("time", *SHARED)
         }
         others = len(self.robot.actuated) if self.robot is not None else max(counts.values(), default=2)
         return next((counts[signal] for signal in ("q", "theta") if signal in counts), others)
@@ -256,7 +256,7 @@ class _Choice:
     def floating(self) -> tuple[str, ...]:
         """Columns of a base that moves, of forces and contacts, which are read by their names."""
         channels = recognised(self.table.numeric).channels.values()
-        return tuple(name for channel in channels for name in _names(channel))
+        return tuple(name for channel in channels for name in channel.names)
 
     @property
     def elsewhere(self) -> tuple[str, ...]:
@@ -269,10 +269,10 @@ class _Choice:
         return tuple(self._signal(signal, channel) for signal, channel in self.chosen.items())
 
     def _signal(self, signal: str, channel: Channel) -> SuggestedSignal:
-        instead = tuple((_names(other), str(other.unit)) for other in self.groups[signal][1:])
+        instead = tuple((other.names, str(other.unit)) for other in self.groups[signal][1:])
         low, high = self.ranges.get(signal, (None, None))
         question = self.questions.get(signal, "")
-        return SuggestedSignal(signal, _names(channel), channel.unit, low, high, question, instead)
+        return SuggestedSignal(signal, channel.names, channel.unit, low, high, question, instead)
 
     def remarks(self, wanted: Sequence[str]) -> tuple[str, ...]:
         """Return what else a fit needs, in sentences; `wanted` are the signals for which no column is known."""
@@ -287,7 +287,7 @@ class _Choice:
 def _choice(path: PathLike, robot: Robot | None, settings: Reading) -> _Choice:
     table = read_table(path, robot, settings)
     own = recognised(table.numeric)
-    of_base = {name for channel in own.channels.values() for name in _names(channel)}
+    of_base = {name for channel in own.channels.values() for name in channel.names}
     numeric = {name: width for name, width in table.numeric.items() if name not in of_base}
     headers = {name: known_header(name, width, table.units) for name, width in numeric.items()}
     known = grippers_apart([header for header in headers.values() if header is not None])
@@ -377,13 +377,13 @@ def _signal_lines(signal: SuggestedSignal, choice: _Choice) -> list[str]:
 
 def _foreign_unit(channel: Channel) -> str:
     """Return a unit in the name of a column that its signal cannot have; empty if there is none."""
-    headers = (parse_header(name) for name in _names(channel))
+    headers = (parse_header(name) for name in channel.names)
     return next((header.foreign_unit for header in headers if header is not None and header.foreign_unit), "")
 
 
 def _foreign_entry(channel: Channel) -> str:
     """Return columns in a unit that their signal cannot have, with what is to be filled in."""
-    unit, names = _foreign_unit(channel), _names(channel)
+    unit, names = _foreign_unit(channel), channel.names
     columns = json.dumps(_template(names) or list(names), ensure_ascii=False)
     if unit in ("percent", "permille"):
         return f"{{columns = {columns}, gain = {[1.0] * len(names)}}}  # in {unit} of a rated value: what is one {unit} of it?"
@@ -397,7 +397,7 @@ def _columns(
     table, joints = choice.table, choice.joints
     taken: dict[tuple[str, int], tuple[str, str, str]] = {}
     for signal, channel in choice.chosen.items():
-        places = [(name, k) for name in _names(channel) for k in range(table.widths[name])]
+        places = [(name, k) for name in channel.names for k in range(table.widths[name])]
         units = (channel.unit,) * len(places) if isinstance(channel.unit, str) else channel.unit
         one_each = signal != "time" and len(places) == len(joints)
         owners = joints if one_each else ("",) * len(places)
@@ -427,7 +427,7 @@ def _why(name: str, signal: str, unit: str, choice: _Choice, offered: bool, nume
         return "it does not hold numbers throughout"
     if signal == "segment":
         return "its name says that it numbers the runs"
-    if signal and controller is not None and name in _names(controller.channels.get(signal, Channel(()))):
+    if signal and controller is not None and name in controller.channels.get(signal, Channel(())).names:
         return f"a log of {controller.name} calls {signal} so"
     if signal and (header is None or not header.measured):
         return f"its name says that it was commanded, which makes it {signal}"
@@ -487,13 +487,9 @@ def _by_stem(signal: str, headers: Sequence[Header], widths: Mapping[str, int], 
     return groups if signal == "time" else sorted(groups, key=likelihood)
 
 
-def _names(channel: Channel) -> tuple[str, ...]:
-    return (channel.columns,) if isinstance(channel.columns, str) else channel.columns
-
-
 def _entry(channel: Channel) -> str:
     """Return the columns of a signal as TOML: a template if they are numbered, with their unit if there is one."""
-    names = _names(channel)
+    names = channel.names
     columns = _template(names) or (names[0] if len(names) == 1 else None)
     value = json.dumps(list(names) if columns is None else columns, ensure_ascii=False)
     unit = json.dumps(channel.unit, ensure_ascii=False)
@@ -525,7 +521,7 @@ def _missing(chosen: Mapping[str, Channel], robot: Robot | None, reading: Readin
     elif "q" not in chosen:
         sentences.append("only motor positions were recognised: state the gears under [motor].")
     for signal, channel in chosen.items():
-        names = _names(channel)
+        names = channel.names
         if foreign := next((h for h in map(parse_header, names) if h is not None and h.foreign_unit), None):
             sentences.append(f"{foreign.foreign_unit} in {foreign.name} is no unit of {signal}: state its unit.")
         gap = gap_in(names)
@@ -600,7 +596,7 @@ def _comment(signal: SuggestedSignal) -> str:
 def _left_out(choice: _Choice) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """Return the columns that are no signal by the reason, and those whose names say nothing."""
     channels = (*choice.chosen.values(), *choice.foreign.values())
-    taken = {choice.segment, *choice.floating, *(name for channel in channels for name in _names(channel))}
+    taken = {choice.segment, *choice.floating, *(name for channel in channels for name in channel.names)}
     reasons: dict[str, tuple[str, ...]] = dict(choice.controller.left_out) if choice.controller is not None else {}
     taken |= {name for some in reasons.values() for name in some}
     for name, header in choice.headers.items():

@@ -246,8 +246,7 @@ def _table(arrays: dict[str, np.ndarray], info: _Info, features: _Info, columns:
     if time is None:
         raise TaupiError("{file}: its files have neither frame_index nor timestamp.", file=path.name)
     flat: dict[str, np.ndarray] = {"timestamp": time, "episode_index": arrays["episode_index"]}
-    channels = columns.channels.values()
-    asked = {name for c in channels for name in ((c.columns,) if isinstance(c.columns, str) else c.columns)}
+    asked = {name for channel in columns.channels.values() for name in channel.names}
     asked |= {name.partition("[")[0] for name in asked}
     flat |= {name: arrays[name] for name in asked if name in arrays}
     numbers = _numbers(arrays, features)

@@ -7,7 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,11 @@ class Channel:
     matrix: tuple[Numbers, ...] = ()
     delay: Numbers = ()
     wraps: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its names of columns, or its template alone."""
+        return (self.columns,) if isinstance(self.columns, str) else self.columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,23 +175,9 @@ class Columns:
     @classmethod
     def of_table(cls, data: Mapping[str, object], where: str) -> Columns:
         """Return the mapping in a table of plain data; `where` names it in messages."""
-        keys = [
-            *DIMENSION,
-            "joints",
-            "labels",
-            "rate_hz",
-            "topic",
-            "motor",
-            "known_torque",
-            "drive",
-            "segment",
-            "controllers",
-            "calibration",
-        ]
-        keys += _GROUPS
         for key in data:
-            if key not in keys:
-                raise unknown("key", key, keys, where)
+            if key not in _KEYS:
+                raise unknown("key", key, _KEYS, where)
         channels = {k: _channel(k, data[k], where) for k in DIMENSION if k in data}
         rate, topic = data.get("rate_hz"), data.get("topic")
         if rate is not None:
@@ -229,7 +220,7 @@ def _channel(signal: str, value: object, where: str) -> Channel:
         return value
     if not isinstance(value, Mapping):
         return Channel(_columns(value, at))
-    known = ("columns", "unit", "first", "gain", "sign", "offset", "matrix", "delay", "wraps")
+    known = [f.name for f in fields(Channel)]
     for key in value:
         if key not in known:
             raise unknown("key", key, known, at)
@@ -262,6 +253,10 @@ def _channel(signal: str, value: object, where: str) -> Channel:
 
 
 _GROUPS = ("base", "wrench", "contact")
+_KEYS = (
+    *(*DIMENSION, "joints", "labels", "rate_hz", "topic", "motor", "known_torque", "drive", "segment", "controllers"),
+    *("calibration", *_GROUPS),
+)
 _BASE_SIGNALS = ("w", "a", "wd", "quaternion", "v", "vd")
 CONVENTIONS = ("taupi", "pinocchio", "mujoco", "idyntree")
 
@@ -314,7 +309,7 @@ def _motor(value: object, where: str) -> Motor:
         return value
     if not isinstance(value, Mapping):
         raise TaupiError("{where}: motor is {got!r}, expected a mapping.", where=where, got=value)
-    known = ("ratio", "coupling", "offset", "torque_per_ampere", "torque_per_volt", "volts_per_speed")
+    known = [f.name for f in fields(Motor)]
     for key in value:
         if key not in known:
             raise unknown("key", key, known, f"{where}: motor")
@@ -406,7 +401,7 @@ def picked_columns(
     if isinstance(spec, str) and is_template(spec) and spec not in widths:
         return tuple((name, 0) for name in _expanded(signal, channel, widths, labels, where))
     result: list[Pick] = []
-    for name in (spec,) if isinstance(spec, str) else spec:
+    for name in channel.names:
         if name not in widths and re.search(r"\{(i|joint)[^{}]*\}", name):
             raise TaupiError(
                 "{signal} is {got!r}, expected a template with {{i}} or {{joint}} in it.", signal=signal, got=name
@@ -484,18 +479,22 @@ def _expanded(signal: str, channel: Channel, widths: Mapping[str, int], labels: 
     return names
 
 
+def span_of(names: Sequence[str]) -> str:
+    """Return the names of columns that follow each other, in short: q1 ... q6."""
+    return names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
+
+
 def missing_column(
     column: str, signal: str, names: Sequence[str], where: str, why: str, remedy: str = ""
 ) -> TaupiError:
     """Return the error for a column that a template should have found in addition to the `names` that it has found."""
-    some = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
     return TaupiError(
         "{where}: {column} is missing: {signal} has {some}, and {why}.",
         remedy=remedy,
         where=where,
         column=column,
         signal=signal,
-        some=some,
+        some=span_of(names),
         why=why,
     )
 

@@ -19,9 +19,10 @@ from typing import Any
 from taupi.errors import TaupiError
 from taupi.extensions import Extensions
 from taupi.input_files import parse_toml, read_text
-from taupi.signals.mapping.columns import Channel, Columns, is_template
+from taupi.signals.mapping.columns import Channel, Columns, is_template, span_of
 from taupi.signals.mapping.guess import parse_header
 from taupi.signals.mapping.words import numbers_segments
+from taupi.tables import listed
 
 # Of installed packages: tables, or the path of a TOML file.
 ADDED: Extensions[Mapping[str, Any] | Path] = Extensions("table of controllers", "taupi.controllers")
@@ -85,12 +86,11 @@ class ControllerColumns:
         taken = {name for names in found.values() for name in names}
         taken |= {name for name in widths if numbers_segments(name) or _is_time(name)}
         beside = [n for n in widths if n not in taken and not any(n in names for names in reasons.values())]
-        spans = (f"{s} = {_span(list(names))} ({channels[s].unit or 'SI'})" for s, names in found.items())
+        spans = (f"{s} = {span_of(list(names))} ({channels[s].unit or 'SI'})" for s, names in found.items())
         notes = [f"columns of {self.name}: {'; '.join(spans)}", *([self.note] if self.note else [])]
-        notes += [f"left out, {why}: {_span(names)}" for why, names in reasons.items()]
+        notes += [f"left out, {why}: {span_of(names)}" for why, names in reasons.items()]
         if beside:
-            more = f" and {len(beside) - 8} more" if len(beside) > 8 else ""
-            notes.append(f"left out: {', '.join(beside[:8])}{more}")
+            notes.append(f"left out: {listed(beside)}")
         names = tuple((found.get("q") or found["theta"]).values()) if named else ()
         rate = None if "time" in channels else self.columns.rate_hz
         notes += [f"no time in the file: {rate:g} Hz, as {self.name} records"] if rate else []
@@ -127,7 +127,7 @@ def matching(channel: Channel, widths: Mapping[str, int]) -> dict[str, str]:
     >>> matching(Channel("A{i}_Pos"), {"A2_Pos": 1, "t": 1, "A1_Pos": 1, "A10_Pos": 1})
     {'A1_Pos': '1', 'A2_Pos': '2', 'A10_Pos': '10'}
     """
-    names = (channel.columns,) if isinstance(channel.columns, str) else channel.columns
+    names = channel.names
     if isinstance(channel.columns, str) and is_template(names[0]):
         pieces = [re.escape(piece) for piece in _PLACE.split(names[0])]
         places = [r"(\d{1,6})" if place == "{i}" else "(.+?)" for place in _PLACE.findall(names[0])]
@@ -158,7 +158,3 @@ def _of_tables(data: Mapping[str, object], where: str) -> Iterator[ControllerCol
 def _is_time(name: str) -> bool:
     header = parse_header(name)
     return header is not None and header.signal == "time"
-
-
-def _span(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"

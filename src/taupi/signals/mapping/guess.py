@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from taupi.errors import Argument, Message, TaupiError
 from taupi.signals.log import COMMANDS, SHARED
 from taupi.signals.mapping import words
-from taupi.signals.mapping.columns import Channel
+from taupi.signals.mapping.columns import Channel, span_of
 from taupi.signals.mapping.units import DIMENSION, UNITS, example
+from taupi.tables import listed
 
 _SAY_WHICH = Message("Say which: {columns}.", columns=Argument("columns", {...}))
 _MOST_WORDS = 64  # words of a header; one with more is not the name of a signal
@@ -335,16 +336,13 @@ def _missing_column(header: Header, own: Sequence[str], labels: Sequence[str]) -
 def _guess_note(channels: Mapping[str, Channel]) -> str:
     parts = []
     for signal, channel in channels.items():
-        names = channel.columns
-        span = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
         unit = channel.unit if isinstance(channel.unit, str) else ", ".join(channel.unit)
-        parts.append(f"{signal} = {span} ({unit or 'SI'})")
+        parts.append(f"{signal} = {span_of(channel.names)} ({unit or 'SI'})")
     return "columns guessed from their headers: " + "; ".join(parts)
 
 
 def _listed(names: list[str] | tuple[str, ...]) -> str:
-    names = [n or "(none)" for n in names]
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return listed([n or "(none)" for n in names])
 
 
 def _unit(signal: str, tokens: list[str], used: set[int]) -> tuple[str, str, list[str], set[int]]:

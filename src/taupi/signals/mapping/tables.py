@@ -32,6 +32,7 @@ from taupi.signals.mapping.columns import (
 from taupi.signals.mapping.units import DIMENSION, factor, joint_unit, signed
 from taupi.signals.mapping.words import names_joints, numbers_segments
 from taupi.signals.stretches import median_step
+from taupi.tables import listed
 
 if TYPE_CHECKING:
     from taupi.signals.formats.sources import Source
@@ -148,8 +149,7 @@ def resolve_layout(table: Table, columns: Columns, robot: Robot | None = None) -
         labels = columns.joints or table.labels or guessed.labels
         notes += guessed.notes
         if table.text:
-            some = ", ".join(table.text[:8]) + (f" and {len(table.text) - 8} more" if len(table.text) > 8 else "")
-            notes.append(f"left out, as they hold text: {some}")
+            notes.append(f"left out, as they hold text: {listed(table.text)}")
     if "time" not in columns.channels and not columns.rate_hz:
         columns, time_notes = _with_time(table, columns)
         notes += time_notes
