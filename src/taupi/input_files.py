@@ -63,9 +63,9 @@ def read_bytes(path: Paths, expected: str, limit: int | None = None, missing: st
     return data
 
 
-def read_text(path: Paths, expected: str, limit: int | None = None, missing: str = "") -> str:
-    """Return the text of a regular UTF-8 file of at most `limit` bytes."""
-    data = read_bytes(path, expected, limit, missing)
+def read_text(path: Paths, expected: str) -> str:
+    """Return the text of a regular UTF-8 file, no longer than the budget allows for texts."""
+    data = read_bytes(path, expected)
     where = printable(Path(path).name)
     if not data.strip():
         raise TaupiError("{where} is empty, expected {expected}.", where=where, expected=expected)

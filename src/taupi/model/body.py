@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from taupi.errors import TaupiError
-from taupi.model.placement import IDENTITY3, Placement, dot, matmul, matvec, transpose
+from taupi.model.placement import IDENTITY3, Placement, dot, matvec, turned
 from taupi.model.scalars import (
     Matrix,
     Scalar,
@@ -115,9 +115,8 @@ def move_body(body: Body, placement: Placement) -> Body:
     m, h, tensor = body[0], body[1:4], symmetric(*body[4:])
     r, p = placement.rotation, placement.translation
     rh = matvec(r, h)
-    turned = matmul(matmul(r, tensor), transpose(r))
     # I_a = R I R^T + m S(p)^T S(p) + S(p)^T S(Rh) + S(Rh)^T S(p)
-    moved = _add(_add(turned, _steiner(m, p, p)), _steiner(Fraction(2), p, rh))
+    moved = _add(_add(turned(tensor, r), _steiner(m, p, p)), _steiner(Fraction(2), p, rh))
     return (m, *(exact(a + m * b) for a, b in zip(rh, p, strict=True)), *_upper(moved))
 
 
@@ -154,7 +153,11 @@ def why_not_physical(body: Body) -> str | None:
     return None
 
 
-def with_real_inertia(body: np.ndarray, edge: float = 1e-9) -> np.ndarray:
+# The least eigenvalue of the second moments about a body's centre, relative to those about the origin.
+_EDGE = 1e-9
+
+
+def with_real_inertia(body: np.ndarray) -> np.ndarray:
     """Return ten parameters that a real body has, with the mass and the first moments of `body`, and the nearest inertia.
 
     The second moments of mass about the centre, S = (tr I / 2) 1 - I - h h^T / m, are the nearest that are positive. What is real
@@ -162,7 +165,6 @@ def with_real_inertia(body: np.ndarray, edge: float = 1e-9) -> np.ndarray:
 
     Args:
         body: m, the first moments h (3) and Ixx, Ixy, Ixz, Iyy, Iyz, Izz about the link's origin.
-        edge: The least eigenvalue of S relative to the second moments about the origin.
 
     >>> import numpy as np
     >>> with_real_inertia(np.array([2.0, 1.0, 0, 0, 0.1, 0, 0, 0.3, 0, 0.3])).round(3).tolist()
@@ -177,7 +179,7 @@ def with_real_inertia(body: np.ndarray, edge: float = 1e-9) -> np.ndarray:
     about_origin = np.trace(inertia) / 2 * np.eye(3) - inertia
     shift = np.outer(first, first) / mass
     eigenvalues, axes = np.linalg.eigh(about_origin - shift)
-    least = edge * max(float(np.trace(about_origin)), float(np.trace(shift)))
+    least = _EDGE * max(float(np.trace(about_origin)), float(np.trace(shift)))
     if eigenvalues[0] >= least:
         return body
     second = (axes * np.maximum(eigenvalues, least)) @ axes.T + shift

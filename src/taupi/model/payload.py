@@ -8,7 +8,7 @@ from taupi.errors import Argument, TaupiError
 from taupi.model.body import Body, InertiaLike, add_bodies, body_from_com, move_body, why_not_physical
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import BASE, Link
-from taupi.model.scalars import ScalarLike, VectorLike, exact
+from taupi.model.scalars import ScalarLike, VectorLike
 
 
 def carried_body(robot: Robot, mass: ScalarLike, com: VectorLike, inertia: InertiaLike, frame: str) -> tuple[int, Body]:
@@ -67,11 +67,11 @@ def with_motors(
                 expected=len(joints),
                 robot=robot.name,
             )
-    bodies: dict[int, Body] = {i: link.body for i, link in enumerate(robot.links)}
+    bodies = [link.body for link in robot.links]
     none = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
     for k, joint in enumerate(joints):
         if joint.parent == BASE:
             continue
         motor = body_from_com(mass[k], position[k], none if inertia is None else inertia[k], f"motor of {joint.name}")
-        bodies[joint.parent] = tuple(exact(a + b) for a, b in zip(bodies[joint.parent], motor, strict=True))
-    return robot.with_parameters([v for i in range(len(robot.links)) for v in bodies[i]])
+        bodies[joint.parent] = add_bodies(bodies[joint.parent], motor)
+    return robot.with_parameters([v for body in bodies for v in body])

@@ -58,6 +58,11 @@ def matmul(a: Matrix, b: Matrix) -> Matrix:
     return tuple(tuple(dot(row, column) for column in columns) for row in a)  # type: ignore[return-value]
 
 
+def turned(tensor: Matrix, rotation: Matrix) -> Matrix:
+    """Return R I R^T, a tensor in the axes that `rotation` leads to."""
+    return matmul(matmul(rotation, tensor), transpose(rotation))
+
+
 def rotation_about(axis: str, angle: ScalarLike, snap: bool = True, what: Part = "angle") -> tuple[Matrix, float]:
     """Return the rotation about a coordinate axis ("x", "y", "z") by an angle (rad), and by how much that was snapped."""
     c, s, snapped = circle_point(angle, snap, what)
@@ -68,11 +73,9 @@ def rotation_about(axis: str, angle: ScalarLike, snap: bool = True, what: Part =
     return tuple(tuple(r) for r in rows), snapped  # type: ignore[return-value]
 
 
-def rotation_about_vector(
-    u: Vector, angle: ScalarLike, snap: bool = True, what: Part = "angle"
-) -> tuple[Matrix, float]:
+def rotation_about_vector(u: Vector, angle: ScalarLike, snap: bool = True) -> tuple[Matrix, float]:
     """Return R = c 1 + s S(u) + (1 - c) u u^T about a unit vector (Rodrigues), and by how much the angle was snapped."""
-    c, s, snapped = circle_point(angle, snap, what)
+    c, s, snapped = circle_point(angle, snap)
     skew = ((_ZERO, -u[2], u[1]), (u[2], _ZERO, -u[0]), (-u[1], u[0], _ZERO))
     rows = tuple(
         tuple(c * IDENTITY3[i][j] + s * skew[i][j] + (1 - c) * u[i] * u[j] for j in range(3)) for i in range(3)
@@ -129,17 +132,23 @@ def rotation_from_matrix(rows: Sequence[VectorLike], snap: bool = True) -> tuple
     m = np.array([[float(v) for v in row] for row in r])
     if np.abs(m @ m.T - np.eye(3)).max() > 1e-3 or np.linalg.det(m) < 0:
         raise TaupiError("rotation is not a rotation matrix: its rows must be orthonormal and right-handed.")
-    # The quaternion from 4 q q^T, whose entries are sums of the matrix's entries: no branch on the trace.
-    outer = np.array(
-        [
-            [1 + m[0, 0] + m[1, 1] + m[2, 2], m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]],
-            [m[2, 1] - m[1, 2], 1 + m[0, 0] - m[1, 1] - m[2, 2], m[0, 1] + m[1, 0], m[0, 2] + m[2, 0]],
-            [m[0, 2] - m[2, 0], m[0, 1] + m[1, 0], 1 - m[0, 0] + m[1, 1] - m[2, 2], m[1, 2] + m[2, 1]],
-            [m[1, 0] - m[0, 1], m[0, 2] + m[2, 0], m[1, 2] + m[2, 1], 1 - m[0, 0] - m[1, 1] + m[2, 2]],
-        ]
-    )
-    w, x, y, z = outer[int(np.argmax(np.diag(outer)))]
+    w, x, y, z = quaternion_from(m.tolist())
     return rotation_from_quaternion(w, x, y, z, snap)
+
+
+def quaternion_from(r: Sequence[Sequence[Scalar]]) -> tuple[Scalar, ...]:
+    """Return a quaternion (w, x, y, z) of any length of a rotation R: the row of 4 q q^T with the largest diagonal entry.
+
+    The entries of 4 q q^T are sums of entries of R: there is no branch on the trace.
+    """
+    a, b, c = r
+    rows = (
+        (1 + a[0] + b[1] + c[2], c[1] - b[2], a[2] - c[0], b[0] - a[1]),
+        (c[1] - b[2], 1 + a[0] - b[1] - c[2], a[1] + b[0], a[2] + c[0]),
+        (a[2] - c[0], a[1] + b[0], 1 - a[0] + b[1] - c[2], b[2] + c[1]),
+        (b[0] - a[1], a[2] + c[0], b[2] + c[1], 1 - a[0] - b[1] + c[2]),
+    )
+    return rows[max(range(4), key=lambda k: rows[k][k])]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ from taupi.model.robot_parts import (
     refuse_twice,
 )
 from taupi.model.scalars import ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, items_of
-from taupi.model.symbols import collect_symbols
+from taupi.model.symbols import symbols_of
 
 if TYPE_CHECKING:
     from roboticstoolbox import ERobot
@@ -337,7 +337,8 @@ class Robot(Coordinates):
         """Return a copy with other fields and with its symbols collected again; `known` has values for new symbols."""
         changed = dataclasses.replace(self, **fields)
         values = dict(known or {}) | {name: value for name, value in self.symbols if value is not None}
-        return dataclasses.replace(changed, symbols=collect_symbols(changed, values))
+        symbols = symbols_of(changed.joints, changed.links, changed.gravity, changed.frames, changed.base, values)
+        return dataclasses.replace(changed, symbols=symbols)
 
     def bind(self, /, **values: ScalarLike) -> Robot:
         """Return the robot with `values` for its symbols, as in `robot.bind(l1=0.5)`. Explicit forms keep the names."""

@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from taupi.model.placement import Placement
 from taupi.model.robot_parts import Frame, Joint, Link
 from taupi.model.scalars import Scalar, Vector, is_symbolic
 
-if TYPE_CHECKING:
-    from taupi.model.robot import Robot
-
 Symbols = tuple[tuple[str, Fraction | None], ...]
-
-
-def collect_symbols(robot: Robot, known: Mapping[str, Fraction | None]) -> Symbols:
-    """Return the symbols of a robot's description in order of appearance, each with its value in `known` or None."""
-    return symbols_of(robot.joints, robot.links, robot.gravity, robot.frames, robot.base, known)
 
 
 def symbols_of(

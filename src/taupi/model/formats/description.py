@@ -10,6 +10,7 @@ from taupi.files import path_of
 from taupi.input_files import printable, read_bytes
 from taupi.model.floating import bolted_note
 from taupi.model.formats.file_tree import Tree
+from taupi.model.formats.serial_arm import warn_not_physical
 from taupi.model.massless import massless_sentence
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import BASE
@@ -18,10 +19,10 @@ from taupi.model.scalars import is_symbolic
 _EXPECTED = "a robot description (.urdf, .xml, .sdf, .usd, .toml)"
 
 
-def read_text(path: str | os.PathLike[str], limit: int | None = None) -> str:
+def read_text(path: str | os.PathLike[str]) -> str:
     """Return the text of a UTF-8 file with its newlines as they are, refusing what cannot be a description."""
     file = path_of(path)
-    return decode(read_bytes(file, _EXPECTED, limit), printable(file.name))
+    return decode(read_bytes(file, _EXPECTED), printable(file.name))
 
 
 def decode(data: bytes, where: str) -> str:
@@ -38,26 +39,22 @@ def decode(data: bytes, where: str) -> str:
         ) from None
 
 
-def warn_of_description(robot: Robot, where: str) -> None:
-    """Warn of links without mass."""
-    if sentence := massless_sentence(robot, where):
+def warn_of_description(robot: Robot, tree: Tree) -> None:
+    """Warn of what is suspect in a description: large snaps of angles, inertias that no real body has, links without mass."""
+    if tree.large_snaps:
+        what, moved = max(tree.large_snaps, key=lambda pair: pair[1])
+        more = f", and {len(tree.large_snaps) - 1} more," if len(tree.large_snaps) > 1 else ""
+        warn(
+            "{where}: {what}{more} was snapped by {moved:.1e} rad, which changes torques by as much.",
+            remedy="{snap=False} keeps angles as they are printed.",
+            where=tree.where,
+            what=what,
+            more=more,
+            moved=moved,
+        )
+    warn_not_physical(robot.links, tree.where)
+    if sentence := massless_sentence(robot, tree.where):
         warn("{sentence}", sentence=sentence)
-
-
-def warn_of_snaps(tree: Tree) -> None:
-    """Warn, once, of angles of a file that were snapped by so much that torques change."""
-    if not tree.large_snaps:
-        return
-    what, moved = max(tree.large_snaps, key=lambda pair: pair[1])
-    more = f", and {len(tree.large_snaps) - 1} more," if len(tree.large_snaps) > 1 else ""
-    warn(
-        "{where}: {what}{more} was snapped by {moved:.1e} rad, which changes torques by as much.",
-        remedy="{snap=False} keeps angles as they are printed.",
-        where=tree.where,
-        what=what,
-        more=more,
-        moved=moved,
-    )
 
 
 def noting_a_bolted_base(robot: Robot, where: str, asked: bool) -> Robot:

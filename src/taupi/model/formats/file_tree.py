@@ -11,6 +11,7 @@ from taupi.model.body import NO_BODY, Body
 from taupi.model.placement import IDENTITY, Placement
 from taupi.model.robot_parts import FREE, Frame, Friction, Limits, Loop, Transmission
 from taupi.model.scalars import Scalar, Vector
+from taupi.tables import some_of
 
 NO_LIMITS, NO_FRICTION, DIRECT_DRIVE = Limits(), Friction(), Transmission()
 
@@ -135,7 +136,7 @@ def one_tree(
     _refuse_deep(tree, branches, drives)
     out = [b for b in branches if b not in kept]
     if out:
-        names = ", ".join(b.head.child for b in out[:6]) + (", ..." if len(out) > 6 else "")
+        names = some_of([b.head.child for b in out])
         notes.append(
             f"left out, since they are not part of {kept[0].head.child}'s tree: {names}; root= picks another tree"
         )
@@ -235,7 +236,7 @@ def split_planar(tree: Tree, held: Mapping[str, Fraction]) -> Tree:
         for suffix, axis, child in steps:
             kind = "continuous" if suffix == "turn" else "prismatic"
             joints.append(TreeJoint(f"{joint.name}.{suffix}", kind, parent, child, before, axis))
-            parent, before = child, type(before)()
+            parent, before = child, IDENTITY
     notes = (*tree.notes, "planar joints are read as two slides and a hinge")
     return dataclasses.replace(tree, links=tuple(links), joints=tuple(joints), notes=notes)
 

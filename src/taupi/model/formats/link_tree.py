@@ -36,6 +36,7 @@ from taupi.model.robot_parts import (
     Source,
 )
 from taupi.model.scalars import Scalar, ScalarLike, Vector, VectorLike, exact, exact_vector, is_symbolic, note_snapped
+from taupi.tables import some_of
 
 __all__ = ["checked_root", "lock_values", "motion", "robot_from_tree", "shortened"]
 
@@ -75,8 +76,7 @@ def robot_from_tree(
     if tip is not None:
         drives, dropped = _only_path(tree, root, tip, drives)
         if dropped:
-            names = ", ".join(dropped[:8]) + (", ..." if len(dropped) > 8 else "")
-            notes.append(f"off the path to {tip}, frozen at zero and merged: {names}")
+            notes.append(f"off the path to {tip}, frozen at zero and merged: {some_of(dropped, 8)}")
     _refuse_unsupported(tree, drives)
     moving, frames, merged, bolted = _merge(tree, root, drives, snap, notes)
     lets_go = floating is True and not any(m.joint.kind == FREE for m in moving)
@@ -151,15 +151,15 @@ def checked_root(tree: Tree) -> str:
         parent_of[joint.child] = joint
     roots = [name for name in names if name not in parent_of]
     if len(roots) > 1:
-        names_shown = ", ".join(roots[:6])
         raise TaupiError(
-            "{where} has {got} root links ({names_shown}), expected one. Connect them by joints.",
+            "{where} has {got} root links ({roots:,}), expected one. Connect them by joints.",
             where=tree.where,
             got=len(roots),
-            names_shown=names_shown,
+            roots=roots[:6],
         )
-    if not roots or len(_reached(tree, roots[0])) < len(names):
-        lost = next(n for n in names if not roots or n not in _reached(tree, roots[0]))
+    reached = _reached(tree, roots[0]) if roots else set()
+    if len(reached) < len(names):
+        lost = next(name for name in names if name not in reached)
         raise TaupiError(
             "{where}: the joints form a cycle through link {lost!r}, expected a tree. Cut the loop.",
             where=tree.where,

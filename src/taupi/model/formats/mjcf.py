@@ -14,20 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from taupi.errors import TaupiError, warn
-from taupi.model.body import NO_BODY, Body, body_from_com
+from taupi.model.body import NO_BODY, Body, body_from_com, symmetric
 from taupi.model.floating import FREE_JOINT
 from taupi.model.formats import urdf, xml_tree
-from taupi.model.formats.description import read_text, warn_of_description, warn_of_snaps
+from taupi.model.formats.description import read_text, warn_of_description
 from taupi.model.formats.file_tree import Mimic, Tree, TreeFrame, TreeJoint
 from taupi.model.formats.link_tree import motion, robot_from_tree
 from taupi.model.formats.mjcf_compile import compiled, mujoco_module
-from taupi.model.formats.serial_arm import warn_not_physical
-from taupi.model.placement import Placement, matmul, rotation_from_quaternion, transpose
+from taupi.model.placement import Placement, rotation_from_quaternion, turned
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import BALL, FREE, POINT, WELD, Friction, Limits, Loop, Source, Transmission
 from taupi.model.scalars import (
     SNAP_LENGTH,
-    Matrix,
     SnapNotes,
     Vector,
     VectorLike,
@@ -35,6 +33,7 @@ from taupi.model.scalars import (
     note_snapped,
     snapped_unit_vector,
 )
+from taupi.tables import some_of
 
 if TYPE_CHECKING:
     from mujoco import MjModel
@@ -82,9 +81,7 @@ def read(
     down = tuple(map(float, model.opt.gravity)) if gravity is None else gravity
     robot = robot_from_tree(tree, lock, tip, down, snap, Source("mjcf", str(file), text), floating, root)
     warn_of_passive_forces(model, file.name)
-    warn_of_snaps(tree)
-    warn_not_physical(robot.links, file.name)
-    warn_of_description(robot, file.name)
+    warn_of_description(robot, tree)
     return robot
 
 
@@ -249,14 +246,10 @@ def _inertia(model: MjModel, b: int, name: str) -> Body:
         return NO_BODY
     w, x, y, z = map(float, model.body_iquat[b])
     rotation, _ = rotation_from_quaternion(w, x, y, z, snap=False)
-    return body_from_com(m, [float(v) for v in model.body_ipos[b]], _diagonal(rotation, principal), name)
-
-
-def _diagonal(r: Matrix, principal: Sequence[float]) -> Matrix:
-    """Return R D R^T, the tensor with these principal moments of inertia."""
-    a, b, c = (exact(v) for v in principal)
+    xx, yy, zz = (exact(v) for v in principal)
     zero = Fraction(0)
-    return matmul(matmul(r, ((a, zero, zero), (zero, b, zero), (zero, zero, c))), transpose(r))
+    tensor = turned(symmetric(xx, zero, zero, yy, zero, zz), rotation)
+    return body_from_com(m, [float(v) for v in model.body_ipos[b]], tensor, name)
 
 
 def _placement(position: np.ndarray, quaternion: np.ndarray, snap: bool, notes: list[str], who: str) -> Placement:
@@ -320,11 +313,10 @@ def constraints_of(model: MjModel, joints: Sequence[str], bodies: Sequence[str],
         what = "1 equality of joints is" if count == 1 else f"{count} equalities between joints are"
         result.notes.append(f"{what} taken as rigid, though MuJoCo's {'is' if count == 1 else 'are'} soft")
     if curved:
-        names = ", ".join(curved[:6]) + (", ..." if len(curved) > 6 else "")
         warn(
             "{where}: equalities that are not linear are ignored, so that these joints move independently: {names}.",
             where=where,
-            names=names,
+            names=some_of(curved),
         )
     if other:
         warn(

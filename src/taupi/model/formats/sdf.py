@@ -14,10 +14,9 @@ from taupi.errors import TaupiError, unknown
 from taupi.input_files import printable
 from taupi.model.body import NO_BODY, Body, body_from_com, stated_mass, symmetric
 from taupi.model.formats import xml_tree
-from taupi.model.formats.description import noting_a_bolted_base, read_text, warn_of_description, warn_of_snaps
+from taupi.model.formats.description import noting_a_bolted_base, read_text, warn_of_description
 from taupi.model.formats.file_tree import Mimic, Tree, TreeJoint
 from taupi.model.formats.link_tree import robot_from_tree, shortened
-from taupi.model.formats.serial_arm import warn_not_physical
 from taupi.model.formats.xml_tree import Node
 from taupi.model.placement import (
     IDENTITY3,
@@ -27,6 +26,7 @@ from taupi.model.placement import (
     rotation_about,
     rotation_from_quaternion,
     transpose,
+    turned,
 )
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import BALL, KINDS, Friction, Limits, Source
@@ -83,9 +83,7 @@ def read(
     scene.add(model, "", version, 0)
     tree = scene.tree(model.attributes.get("name") or file.stem)
     robot = robot_from_tree(tree, lock, tip, gravity, snap, Source("sdf", printable(file, 4096), text), floating)
-    warn_of_snaps(tree)
-    warn_not_physical(robot.links, where)
-    warn_of_description(robot, where)
+    warn_of_description(robot, tree)
     return noting_a_bolted_base(robot, where, asked=floating is not None)
 
 
@@ -109,7 +107,6 @@ class _Frame:
 
     relative_to: str
     placement: Placement
-    at: str  # for messages
 
 
 @dataclass
@@ -140,9 +137,9 @@ class _SdfModel:
             within = name.rpartition("::")[0]
             pose = model.first("pose") if pose is None else pose
             self._put(own, pose, f"{within}::" if within else "", "__model__", at)
-            self.frames[name] = _Frame(own, Placement(), at)
+            self.frames[name] = _Frame(own, Placement())
         else:
-            self.frames[own] = _Frame("", Placement(), at)
+            self.frames[own] = _Frame("", Placement())
         for node in model.all("link"):
             link = self._named(node, scope)
             self._put(link, node.first("pose"), scope, "__model__", self._at(node))
@@ -231,7 +228,7 @@ class _SdfModel:
         base = default if pose is None else pose.attributes.get("relative_to") or default
         placement = Placement() if pose is None else self._pose(pose, at)
         full = base if base == _WORLD else scope + base
-        self.frames[name] = _Frame("" if full == _WORLD else full, placement, at)
+        self.frames[name] = _Frame("" if full == _WORLD else full, placement)
 
     def _pose(self, pose: Node, at: str) -> Placement:
         text = pose.text.strip()
@@ -279,9 +276,7 @@ class _SdfModel:
         self.snap = False  # the rotation of an inertial is not part of the geometry
         placed = Placement() if pose is None else self._pose(pose, at)
         self.snap = snap
-        tensor = symmetric(*entries)
-        if placed.rotation is not IDENTITY3:
-            tensor = matmul(matmul(placed.rotation, tensor), transpose(placed.rotation))
+        tensor = symmetric(*entries) if placed.rotation is IDENTITY3 else turned(symmetric(*entries), placed.rotation)
         return body_from_com(m, placed.translation, tensor, at)
 
     # From frames to a tree ----------------------------------------------------------------------------------------------

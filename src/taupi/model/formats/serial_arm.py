@@ -37,6 +37,7 @@ from taupi.model.scalars import (
     snapped_unit_vector,
 )
 from taupi.model.symbols import symbols_of
+from taupi.tables import some_of
 
 LINK_KEYS = ("m", "com", "inertia", "name")
 NO_INERTIA = (0, 0, 0, 0, 0, 0)
@@ -188,7 +189,7 @@ def not_physical(links: Iterable[Link], where: str) -> str | None:
     if not bad:
         return None
     worst = min(smallest_eigenvalue(link.body) for link in bad)
-    names = ", ".join(link.name for link in bad[:6]) + (", ..." if len(bad) > 6 else "")
+    names = some_of([link.name for link in bad])
     return (
         f"{where}: no real body has the inertia of {names} (smallest pseudo-inertia eigenvalue {worst:.2g}); "
         "Y pi is usable, but M(q) need not be positive definite."

@@ -124,8 +124,8 @@ _UNITS = ("deg", "degrees", "rad", "mm", "cm", "m", "g", "gram", "kg", "rpm", "n
 
 def read(path: str | os.PathLike[str]) -> Robot:
     """Return the robot of the TOML file at `path`; the module's docstring describes the format."""
-    file = Path(path) if isinstance(path, str | os.PathLike) else path
-    return reads(read_text(path), printable(Path(file).stem), printable(file, 4096))
+    text, file = read_text(path), Path(path)
+    return reads(text, printable(file.stem), printable(file, 4096))
 
 
 def reads(text: str, name: str = "robot", path: str = "") -> Robot:

@@ -14,7 +14,7 @@ from typing import Any
 from taupi.errors import TaupiError
 from taupi.model.body import Body, body_from_com, body_to_com
 from taupi.model.coupling import coupling_of
-from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about
+from taupi.model.placement import IDENTITY3, Placement, matmul, quaternion_from, rotation_about
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import BASE, Friction, Joint, Limits, Link, Transmission
 from taupi.model.scalars import Matrix, Scalar, exact, is_symbolic
@@ -134,7 +134,9 @@ def _rotation(r: Matrix) -> str:
         return "rotation = [" + ", ".join(map(_vector, r)) + "]"
     if r in _quarter_turns():
         return "rpy = [" + ", ".join(_TURNS[k] for k in _quarter_turns()[r]) + "]"
-    return f"quaternion = {_vector(_quaternion(r))}"
+    quaternion = quaternion_from(r)
+    largest = max(quaternion, key=abs)
+    return f"quaternion = {_vector(v / largest for v in quaternion)}"
 
 
 @cache
@@ -144,19 +146,6 @@ def _quarter_turns() -> dict[Matrix, tuple[int, int, int]]:
     for roll, pitch, yaw in sorted(itertools.product(range(4), repeat=3), key=sum):
         result.setdefault(matmul(turn["z", yaw], matmul(turn["y", pitch], turn["x", roll])), (roll, pitch, yaw))
     return result
-
-
-def _quaternion(r: Matrix) -> tuple[Fraction, ...]:
-    """Return (w, x, y, z) with R(q)/|q|^2 = R and its largest component 1: a row of 4 q q^T over its diagonal entry."""
-    a, b, c = r
-    rows = (
-        (1 + a[0] + b[1] + c[2], c[1] - b[2], a[2] - c[0], b[0] - a[1]),
-        (c[1] - b[2], 1 + a[0] - b[1] - c[2], a[1] + b[0], a[2] + c[0]),
-        (a[2] - c[0], a[1] + b[0], 1 - a[0] + b[1] - c[2], b[2] + c[1]),
-        (b[0] - a[1], a[2] + c[0], b[2] + c[1], 1 - a[0] - b[1] + c[2]),
-    )
-    k = max(range(4), key=lambda i: rows[i][i])
-    return tuple(v / rows[k][k] for v in rows[k])
 
 
 def _vector(values: Iterable[Scalar]) -> str:

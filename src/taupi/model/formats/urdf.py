@@ -23,12 +23,11 @@ from taupi.model.body import (
     why_not_physical,
 )
 from taupi.model.formats import xml_tree
-from taupi.model.formats.description import noting_a_bolted_base, read_text, warn_of_description, warn_of_snaps
+from taupi.model.formats.description import noting_a_bolted_base, read_text, warn_of_description
 from taupi.model.formats.file_tree import Mimic, Tree, TreeJoint
 from taupi.model.formats.link_tree import drives_of, robot_from_tree
-from taupi.model.formats.serial_arm import warn_not_physical
 from taupi.model.formats.xml_tree import Edit, Node, attribute_places, edited, indent_of, insert_first, new_attribute
-from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about, rotation_from_quaternion, transpose
+from taupi.model.placement import IDENTITY3, Placement, matmul, rotation_about, rotation_from_quaternion, turned
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import FREE, KINDS, Friction, Limits, Source
 from taupi.model.scalars import (
@@ -76,9 +75,7 @@ def read(
     file = Path(path)
     tree = tree_of(text, file.name, snap)
     robot = robot_from_tree(tree, lock, tip, gravity, snap, Source("urdf", printable(file, 4096), text), floating)
-    warn_of_snaps(tree)
-    warn_not_physical(robot.links, file.name)
-    warn_of_description(robot, file.name)
+    warn_of_description(robot, tree)
     return noting_a_bolted_base(robot, file.name, asked=floating is not None)
 
 
@@ -138,9 +135,7 @@ def _body(link: Node, where: str) -> Body:
         return NO_BODY
     # The rotation of an inertial is not part of the geometry, and not snapped.
     at = _origin(inertial.first("origin"), place, False, [])
-    tensor = symmetric(*entries)
-    if at.rotation is not IDENTITY3:
-        tensor = matmul(matmul(at.rotation, tensor), transpose(at.rotation))
+    tensor = symmetric(*entries) if at.rotation is IDENTITY3 else turned(symmetric(*entries), at.rotation)
     return body_from_com(m, at.translation, tensor, place)
 
 
@@ -187,13 +182,11 @@ def _numbers(node: Node, key: str, count: int, place: str, default: str | None =
         expected = "a number" if count == 1 else f"{count} numbers"
         raise TaupiError("{what} is {got!r}, expected {expected}.", what=what, got=text, expected=expected)
     for word in words:
-        if not is_number(word):
+        if not is_number(word) or not math.isfinite(float(word)):
             hint = " Run xacro first." if "$" in word else ""
             raise TaupiError(
                 "{what} is {got!r}, expected finite decimal numbers.{hint}", what=what, got=text, hint=hint
             )
-        if not math.isfinite(float(word)):
-            raise TaupiError("{what} is {got!r}, expected finite decimal numbers.", what=what, got=text)
     return words
 
 
@@ -312,19 +305,19 @@ def updated_text(robot: Robot) -> str:
     return edited(data, edits).decode("utf-8")
 
 
-def with_tool(text: str, parent: str, body: Body, name: str = "payload") -> str:
+def with_tool(text: str, parent: str, body: Body) -> str:
     """Return the text of a URDF with another link, fixed to the link `parent`, that has a `body` about the parent's origin.
 
-    The link is called `name`, followed by a number if there is a link of this name already.
+    The link is called payload, followed by a number if there is a link of this name already.
     """
     from xml.sax.saxutils import quoteattr  # loads half of the standard library, sockets and mail included
 
-    root = xml_tree.parse(text, name)
+    root = xml_tree.parse(text, "the URDF")
     taken = {node.attributes.get("name") for kind in ("link", "joint") for node in root.all(kind)}
     if parent not in taken:
         raise TaupiError("No link {parent!r} in the URDF, to which a tool could be fixed.", parent=parent)
-    numbered = (name if k == 0 else f"{name}{k}" for k in range(len(taken) + 1))
-    own = next(n for n in numbered if n not in taken and f"{n}_joint" not in taken)
+    numbered = ("payload", *(f"payload{k}" for k in range(1, len(taken) + 1)))
+    own = next(name for name in numbered if name not in taken and f"{name}_joint" not in taken)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = [
         f'  <link name="{own}">',
@@ -343,7 +336,6 @@ def with_tool(text: str, parent: str, body: Body, name: str = "payload") -> str:
 
 def _new_bodies(robot: Robot) -> dict[str, Body]:
     """Return the own body of each link whose parameters changed: own_new = own_file + (asked - merged_file)."""
-
     source = robot.source
     tree = tree_of(source.text, Path(source.path).name or robot.name, source.snap)
     floating = True if robot.floating else source.floating

@@ -16,11 +16,10 @@ from taupi.budget import budget
 from taupi.errors import TaupiError
 from taupi.input_files import printable, regular_file
 from taupi.model.body import NO_BODY, Body, body_from_com, symmetric
-from taupi.model.formats.description import noting_a_bolted_base, warn_of_description, warn_of_snaps
+from taupi.model.formats.description import noting_a_bolted_base, warn_of_description
 from taupi.model.formats.file_tree import Tree, TreeJoint
 from taupi.model.formats.link_tree import robot_from_tree, shortened
-from taupi.model.formats.serial_arm import warn_not_physical
-from taupi.model.placement import Placement, matmul, rotation_from_matrix, rotation_from_quaternion, transpose
+from taupi.model.placement import Placement, rotation_from_matrix, rotation_from_quaternion, turned
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import BALL, Friction, Limits, Source, Transmission
 from taupi.model.scalars import SNAP_LENGTH, Scalar, SnapNotes, Vector, VectorLike, exact, note_snapped
@@ -78,9 +77,7 @@ def read(
     if gravity is None:
         gravity = (0, "-9.81", 0) if UsdGeom.GetStageUpAxis(stage) == "Y" else (0, 0, "-9.81")
     robot = robot_from_tree(tree, lock, tip, gravity, snap, Source("usd", printable(file, 4096), ""), floating)
-    warn_of_snaps(tree)
-    warn_not_physical(robot.links, where)
-    warn_of_description(robot, where)
+    warn_of_description(robot, tree)
     return noting_a_bolted_base(robot, where, asked=floating is not None)
 
 
@@ -361,8 +358,7 @@ class _Stage:
         kilogram, metre = exact(self.kilogram), exact(self.metre)
         moments = [_decimal(v) * kilogram * metre**2 for v in inertia]
         zero = Fraction(0)
-        tensor = symmetric(moments[0], zero, zero, moments[1], zero, moments[2])
-        tensor = matmul(matmul(placed.rotation, tensor), transpose(placed.rotation))
+        tensor = turned(symmetric(moments[0], zero, zero, moments[1], zero, moments[2]), placed.rotation)
         return body_from_com(_decimal(m) * kilogram, placed.translation, tensor, at)
 
     def _com(self, centre: Sequence[float], axes: Sequence[float], prim: Usd.Prim, at: str) -> Placement:
@@ -389,7 +385,7 @@ class _Stage:
             if isinstance(value, int | float) and math.isfinite(value) and abs(value) < 1e30:
                 values[key] = float(value) * factor
         if values.get("lower", 0.0) > values.get("upper", 0.0):  # lower above upper: the joint is free
-            values.pop("lower", None), values.pop("upper", None)
+            values = {key: value for key, value in values.items() if key not in ("lower", "upper")}
         return Limits(**values), "lower" in values or "upper" in values
 
     def _losses(self, joint: _UsdJoint) -> tuple[Friction, Transmission]:
@@ -414,15 +410,13 @@ class _Stage:
 
 
 def _reached(start: str, beside: Mapping[str, Sequence[str]]) -> list[str]:
-    known, queue = [start], deque([start])
-    seen = {start}
+    """Return the bodies that joints connect with one, in the order of their distance from it."""
+    known, queue = {start: None}, deque([start])
     while queue:
-        for other in beside[queue.popleft()]:
-            if other not in seen:
-                seen.add(other)
-                known.append(other)
-                queue.append(other)
-    return known
+        new = dict.fromkeys(other for other in beside[queue.popleft()] if other not in known)
+        known |= new
+        queue += new
+    return list(known)
 
 
 def _decimal(value: float) -> Fraction:
