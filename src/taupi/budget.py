@@ -6,14 +6,13 @@ takes memory or time. A user can allow more, with `reading_budget` or the enviro
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 from taupi.checks import positive, whole_number
@@ -57,20 +56,10 @@ class Budget(Settings):
     seconds: float = 60.0
 
     checks: ClassVar = {
-        name: partial(whole_number, least=1)
-        for name in (
-            *(
-                "text_bytes",
-                "data_bytes",
-                "log_bytes",
-                "unpacked_bytes",
-                "unpacked_ratio",
-                "nodes",
-                "columns",
-                "joints",
-            ),
-        )
-    } | {"seconds": positive}
+        **dict.fromkeys(("text_bytes", "data_bytes", "log_bytes", "unpacked_bytes", "unpacked_ratio"), whole_number),
+        **dict.fromkeys(("nodes", "columns", "joints"), whole_number),
+        "seconds": positive,
+    }
 
     def unpacked(self, size: int) -> int:
         """Return how many bytes a file of `size` bytes may unpack to."""
@@ -191,6 +180,10 @@ def _from_environment(text: str) -> Budget:
             values[name] = float(number) if name == "seconds" else int(number)
         except ValueError:
             raise TaupiError(
-                "{variable}: {name} is {got!r}, expected a whole number.", variable=VARIABLE, name=name, got=number
+                "{variable}: {name} is {got!r}, expected a {kind}.",
+                variable=VARIABLE,
+                name=name,
+                got=number,
+                kind="number" if name == "seconds" else "whole number",
             ) from None
-    return dataclasses.replace(Budget(), **values)
+    return Budget(**values)

@@ -170,10 +170,8 @@ def parse_toml(text: str, where: str, parse_float: Callable[[str], Any] = float)
         data: dict[str, object] = tomllib.loads(text.removeprefix("\ufeff"), parse_float=parse_float)
     except RecursionError:
         raise TaupiError("{where} nests too deeply for a description.", where=where) from None
-    except (
-        ValueError,
-        AttributeError,
-    ) as error:  # the parser's own, integers of thousands of digits, and dotted numbers
+    # The parser's own errors, integers of thousands of digits, and dotted numbers.
+    except (ValueError, AttributeError) as error:
         raise TaupiError(
             "{where} is not valid TOML: {error}.", where=where, error=str(error)[:200].rstrip(".")
         ) from None

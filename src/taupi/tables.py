@@ -104,15 +104,14 @@ def interval_text(low: float, high: float, error: float) -> str:
 
 def html_table(title: str, rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
     """Return an HTML table with a caption and paragraphs of notes below it; the first row is the heading."""
-    head, *body = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row) for tag, row in _tagged(rows)]
-    lines = "".join(f"<tr>{row}</tr>" for row in body)
+
+    def cells(row: Sequence[str], tag: str) -> str:
+        return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in row)
+
+    lines = "".join(f"<tr>{cells(row, 'td')}</tr>" for row in rows[1:])
     paragraphs = "".join(f"<p>{html.escape(note)}</p>" for note in notes)
     caption = f"<caption>{html.escape(title)}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>{paragraphs}"
-
-
-def _tagged(rows: Sequence[Sequence[str]]) -> list[tuple[str, Sequence[str]]]:
-    return [("td" if k else "th", row) for k, row in enumerate(rows)]
+    return f"<table>{caption}<thead><tr>{cells(rows[0], 'th')}</tr></thead><tbody>{lines}</tbody></table>{paragraphs}"
 
 
 # Small pictures for notebooks ----------------------------------------------------------------------------------------

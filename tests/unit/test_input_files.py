@@ -143,6 +143,8 @@ def test_a_person_allows_more_by_a_block_or_by_the_environment(monkeypatch):
     for text, sentence in (
         ("rows=1", "No limit 'rows' in TAUPI_BUDGET"),
         ("columns=x", "columns is 'x', expected a whole"),
+        ("seconds=x", "seconds is 'x', expected a number"),
+        ("joints=0", "joints is 0, expected a whole number of at least 1"),
     ):
         monkeypatch.setenv("TAUPI_BUDGET", text)
         with pytest.raises(TaupiError, match=sentence):

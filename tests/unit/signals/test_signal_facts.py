@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import taupi as tp
-from taupi.signals.checking.check import _beyond
+from taupi.model.robot import Limits
 from taupi.signals.checking.rules import disagreement, turns
 from taupi.signals.filtering.delay import without_delays
 from taupi.signals.filtering.derivatives import central
@@ -15,10 +15,11 @@ from taupi.signals.suggestion import _motor
 
 
 def test_how_far_a_signal_is_beyond_its_limits():
-    x = np.array([0.0, -3.5, 2.0, np.nan])
-    assert _beyond(x, -3.0, 3.0) == pytest.approx(0.5)
-    assert _beyond(x, -3.0, None) == pytest.approx(0.5)
-    assert _beyond(-x, -3.0, 3.0) == pytest.approx(0.5)
+    x = np.array([0.0, -3.5, 2.0, np.nan])[:, None]
+    for q, low, high, span in ((x, -3.0, 3.0, "-3 .. 3"), (x, -3.0, None, "-3 .. inf"), (-x, None, 3.0, "-inf .. 3")):
+        arm = tp.Robot.from_dh([{"a": 1}], limits=[Limits(low, high)])
+        (found,) = tp.check_log(tp.Log(np.arange(4) / 10, q), arm).of("limit")
+        assert found.message == f"1 samples are outside the limits {span}, by up to 0.5, rows 1" and found.count == 1
 
 
 @pytest.mark.parametrize("titles", ["t,q1,q2", "t, q1, q2", "t q1 q2"])

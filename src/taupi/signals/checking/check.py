@@ -518,36 +518,20 @@ def _disagrees(checked: Checked) -> Iterator[Found]:
 @finds("limit", Message("keeps it; check units, joint order and offsets"))
 def _limit(checked: Checked) -> Iterator[Found]:
     for j, joint in enumerate(checked.joints):
-        limits = joint.limits
-        for name, low, high in (
-            ("q", limits.lower, limits.upper),
-            ("qd", _negative(limits.velocity), limits.velocity),
-            ("tau", _negative(limits.effort), limits.effort),
-        ):
-            value = checked.log.signals.get(name)
-            if value is None:
-                continue
-            x = value[:, j]
-            mask = np.zeros(len(x), dtype=bool)
-            for bound, over in ((low, low is not None and x < low), (high, high is not None and x > high)):
-                if bound is not None:
-                    mask |= over
-            if mask.any():
-                span = f"{low if low is not None else -np.inf:.4g} .. {high if high is not None else np.inf:.4g}"
-                message = (
-                    f"{int(mask.sum())} samples are outside the limits {span}, by up to {_beyond(x, low, high):.3g}"
-                )
-                yield Found(f"{name} of {joint.name}", message, Stretches.of(mask))
-
-
-def _negative(limit: float | None) -> float | None:
-    return None if limit is None else -limit
-
-
-def _beyond(x: np.ndarray, low: float | None, high: float | None) -> float:
-    below = float(np.nanmax(low - x)) if low is not None else -np.inf
-    above = float(np.nanmax(x - high)) if high is not None else -np.inf
-    return max(below, above)
+        limits, signals = joint.limits, checked.log.signals
+        speed, effort = (np.inf if most is None else most for most in (limits.velocity, limits.effort))
+        lower, upper = (
+            -np.inf if limits.lower is None else limits.lower,
+            np.inf if limits.upper is None else limits.upper,
+        )
+        for name, low, high in (("q", lower, upper), ("qd", -speed, speed), ("tau", -effort, effort)):
+            x = signals[name][:, j] if name in signals else np.zeros(0)
+            outside = (x < low) | (x > high)
+            if outside.any():
+                with np.errstate(invalid="ignore"):  # where there is neither a limit nor a number
+                    beyond = max(float(np.nanmax(low - x)), float(np.nanmax(x - high)))
+                message = f"{int(outside.sum())} samples are outside the limits {low:.4g} .. {high:.4g}, by up to {beyond:.3g}"
+                yield Found(f"{name} of {joint.name}", message, Stretches.of(outside))
 
 
 # Commands.

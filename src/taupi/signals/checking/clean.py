@@ -110,7 +110,10 @@ def clean_log(
     if not isinstance(log, Log):
         raise TaupiError("{log} is {got!r}, expected a Log.", got=log)
     refuse_several_runs(log)
-    log = _sorted_by_time(log.with_(segment=None))
+    log = log.with_(segment=None)
+    if (np.diff(log.time[np.isfinite(log.time)]) < 0).any():
+        _refuse_restart(log.rows(np.isfinite(log.time)))
+    log = in_order(log)
     step = median_step(log.time)
     if len(log) < 4 or step <= 0:
         raise TaupiError("{log} has {got} samples with different time stamps, expected at least 4.", got=len(log))
@@ -134,12 +137,6 @@ def refuse_several_runs(log: Log, before: float | None = None) -> None:
         rows=Argument("rows", f":{log.seams[0]}" if len(log.seams) else "first:stop"),
         way=InPython("Take log.runs(), or read", "Read"),
     )
-
-
-def _sorted_by_time(log: Log) -> Log:
-    if (np.diff(log.time[np.isfinite(log.time)]) < 0).any():
-        _refuse_restart(log.rows(np.isfinite(log.time)))
-    return in_order(log)
 
 
 def in_order(log: Log) -> Log:
@@ -216,7 +213,11 @@ def _without_missing_values(log: Log, limit: float, long_gaps: str) -> Log:
         changed[name] = complete
     if changed:
         log = log.with_(**changed, notes=f"interpolated {filled} missing values")
-    return _longest_stretch(log, cut) if cut.any() else log
+    if not cut.any():
+        return log
+    stretches = Stretches.of(~cut)
+    k = int(np.argmax(stretches.lengths))
+    return _only_rows(log, int(stretches.starts[k]), int(stretches.stops[k]))
 
 
 def _without_incomplete_ends(log: Log) -> Log:
@@ -242,10 +243,7 @@ def _without_incomplete_ends(log: Log) -> Log:
     return log.rows(known, f"left out {int((~known).sum())} samples at the ends, where values are missing")
 
 
-def _longest_stretch(log: Log, cut: np.ndarray) -> Log:
-    stretches = Stretches.of(~cut)
-    k = int(np.argmax(stretches.lengths))
-    a, b = int(stretches.starts[k]), int(stretches.stops[k])
+def _only_rows(log: Log, a: int, b: int) -> Log:
     return log.rows(slice(a, b), f"kept the longest stretch without long gaps, rows {a}-{b - 1}")
 
 
@@ -270,8 +268,7 @@ def _without_long_gaps(log: Log, limit: float, long_gaps: str) -> Log:
         return log.with_(notes=f"interpolated over {len(long)} long gaps, up to {steps[long].max():.4g} s")
     edges = np.concatenate(([0], long + 1, [len(log)]))
     k = int(np.argmax(np.diff(edges)))
-    a, b = int(edges[k]), int(edges[k + 1])
-    return log.rows(slice(a, b), f"kept the longest stretch without long gaps, rows {a}-{b - 1}")
+    return _only_rows(log, int(edges[k]), int(edges[k + 1]))
 
 
 def _on_uniform_grid(log: Log, rate_hz: float | None) -> Log:

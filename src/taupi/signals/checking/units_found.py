@@ -135,7 +135,8 @@ def _far(log: Log, signal: str, joints: Sequence[Joint], velocity: str) -> Itera
     yield from _far_slides(log, signal, joints, velocity)
     turning = [j for j, unit in enumerate(log.units) if unit == "rad"]
     reach = np.fmax.reduce(np.abs(value[:, turning]), axis=0, initial=0.0)
-    far = [(j, float(r)) for j, r in zip(turning, reach, strict=True) if r > _farthest(j, joints)]
+    # Two turns, or the joint's limits if these are farther.
+    far = [(j, float(r)) for j, r in zip(turning, reach, strict=True) if r > max(FAR, _farthest_limit(j, joints))]
     if not far:
         return
     largest = max(r for _, r in far)
@@ -154,12 +155,11 @@ def _far(log: Log, signal: str, joints: Sequence[Joint], velocity: str) -> Itera
 def _far_slides(log: Log, signal: str, joints: Sequence[Joint], velocity: str) -> Iterator[UnitFound]:
     """Yield millimetres for joints that slide farther than rails are long, or than their limits many times over."""
     reach = np.fmax.reduce(np.abs(log.signals[signal]), axis=0, initial=0.0)
-    far = []
-    for j, unit in enumerate(log.units):
-        limits = () if j >= len(joints) else (joints[j].limits.lower, joints[j].limits.upper)
-        known = [abs(float(limit)) for limit in limits if limit is not None]
-        if unit == "m" and reach[j] > (_BEYOND * max(known) if known and max(known) > 0 else _RAIL):
-            far.append(j)
+    far = [
+        j
+        for j, unit in enumerate(log.units)
+        if unit == "m" and reach[j] > (_BEYOND * _farthest_limit(j, joints) or _RAIL)
+    ]
     if far:
         largest = float(reach[far].max())
         units = {signal: "mm"} | ({velocity: "mm/s"} if velocity else {})
@@ -168,10 +168,10 @@ def _far_slides(log: Log, signal: str, joints: Sequence[Joint], velocity: str) -
         yield UnitFound(units, f"{signal} of {names}", what, False, (("largest", largest),))
 
 
-def _farthest(j: int, joints: Sequence[Joint]) -> float:
-    """Return how far from zero a joint may be before its unit is in doubt, rad: two turns, or its limits if these are farther."""
+def _farthest_limit(j: int, joints: Sequence[Joint]) -> float:
+    """Return how far from zero the limits of a joint let it be; 0 if none are known."""
     limits = () if j >= len(joints) else (joints[j].limits.lower, joints[j].limits.upper)
-    return max((FAR, *(abs(float(limit)) for limit in limits if limit is not None)))
+    return max((abs(float(limit)) for limit in limits if limit is not None), default=0.0)
 
 
 def slope_of(log: Log, low: str, high: str) -> float | None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taupi.checks import finite, positive
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.signals.log import Log
+
+if TYPE_CHECKING:
+    from scipy.interpolate import CubicSpline
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +57,17 @@ def estimate_delay(x: np.ndarray, y: np.ndarray, rate_hz: float, max_delay: floa
     reach = min(reach, (len(a) - 1) / rate / 2)
     lags = np.arange(-int(reach * rate), int(reach * rate) + 1)
     best = int(lags[np.argmax(_correlation(a, b, lags))])
-    lag = _refine(a, b, best)
-    both = _overlap(len(a), lag)
     curve = CubicSpline(np.arange(len(b)), b)
+    lag = _refine(a, curve, best)
+    both = _overlap(len(a), lag)
     return Delay(float(lag / rate), _pearson(a[both], curve(np.flatnonzero(both) + lag)))
 
 
-def _refine(a: np.ndarray, b: np.ndarray, lag: float) -> float:
-    """Return the lag at which b(t + lag) = k a(t) + c fits best, by Gauss-Newton steps; k and c are eliminated joint by joint."""
-    from scipy.interpolate import CubicSpline
+def _refine(a: np.ndarray, curve: CubicSpline, lag: float) -> float:
+    """Return the lag at which b(t + lag) = k a(t) + c fits best, by Gauss-Newton steps; k and c are eliminated joint by joint.
 
-    curve = CubicSpline(np.arange(len(b)), b)
+    `curve` is the spline of b over the samples.
+    """
     slope, start = curve.derivative(), lag
     for _ in range(20):
         both = _overlap(len(a), lag)

@@ -58,7 +58,7 @@ def butterworth(x: np.ndarray, rate_hz: float, cutoff_hz: float, order: int = 4,
     from scipy.signal import sosfilt, sosfilt_zi, sosfiltfilt
 
     x = checked_samples(x)
-    sos = _sections(rate_hz, cutoff_hz, order)
+    sos = np.array(_sections(*check_cutoff(rate_hz, cutoff_hz), filter_order("order", order)))
     if causal:
         rest = sosfilt_zi(sos).reshape(len(sos), 2, *[1] * (x.ndim - 1)) * x[0]
         return np.asarray(sosfilt(sos, x, axis=0, zi=rest)[0])
@@ -244,14 +244,9 @@ def filter_roots(rate_hz: float, cutoff_hz: float, order: int) -> tuple[np.ndarr
     return -np.ones(count), (4 + circle) / (4 - circle), gain
 
 
-def _sections(rate_hz: float, cutoff_hz: float, order: int) -> np.ndarray:
-    """Return one pass of the filter as sections of second order, as SciPy takes them."""
-    rate, cutoff = check_cutoff(rate_hz, cutoff_hz)
-    return np.array(_design(rate, cutoff, filter_order("order", order)))
-
-
 @lru_cache(maxsize=64)
-def _design(rate: float, cutoff: float, order: int) -> object:
+def _sections(rate: float, cutoff: float, order: int) -> object:
+    """Return one pass of the filter as sections of second order, as SciPy takes them."""
     from scipy.signal import butter
 
     return butter(order, cutoff, fs=rate, output="sos")

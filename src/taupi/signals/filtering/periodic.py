@@ -158,10 +158,8 @@ def fourier(
         )
     t = np.arange(len(x)) / rate
     top = harmonics or _harmonics(flat, t, seconds, min(most, 200))
-    w = 2 * np.pi * np.arange(1, top + 1) / seconds
-    c, s = np.cos(np.outer(t, w)), np.sin(np.outer(t, w))
-    A = np.concatenate((np.ones((len(t), 1)), c, s), axis=1)
-    coefficients = _least_squares(A, flat)
+    w, A, coefficients = _series(flat, t, seconds, top)
+    c, s = A[:, 1 : top + 1], A[:, top + 1 :]
     a, b = coefficients[1 : top + 1], coefficients[top + 1 :]
     first = c @ (w[:, None] * b) - s @ (w[:, None] * a)
     second = -(c @ (w[:, None] ** 2 * a) + s @ (w[:, None] ** 2 * b))
@@ -169,9 +167,8 @@ def fourier(
 
 
 def _harmonics(x: np.ndarray, t: np.ndarray, seconds: float, most: int) -> int:
-    w = 2 * np.pi * np.arange(1, most + 1) / seconds
-    A = np.concatenate((np.ones((len(t), 1)), np.cos(np.outer(t, w)), np.sin(np.outer(t, w))), axis=1)
-    coefficients = _least_squares(A, x)
+    """Return the highest harmonic, of at most so many, that exceeds the noise."""
+    _, A, coefficients = _series(x, t, seconds, most)
     noise = np.sqrt(((x - A @ coefficients) ** 2).sum(axis=0) / max(1, len(t) - A.shape[1]))
     amplitude = np.hypot(coefficients[1 : most + 1], coefficients[most + 1 :])
     # The last term, for rounding, keeps noiseless signals from gaining harmonics that they do not have.
@@ -180,9 +177,12 @@ def _harmonics(x: np.ndarray, t: np.ndarray, seconds: float, most: int) -> int:
     return int(orders[-1]) + 1 if len(orders) else 1
 
 
-def _least_squares(A: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _series(x: np.ndarray, t: np.ndarray, seconds: float, count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the frequencies w of so many harmonics, A = [1, cos(w t), sin(w t)], and the coefficients that fit x best."""
+    w = 2 * np.pi * np.arange(1, count + 1) / seconds
+    A = np.concatenate((np.ones((len(t), 1)), np.cos(np.outer(t, w)), np.sin(np.outer(t, w))), axis=1)
     # Over a period or more the columns are nearly orthogonal: the normal equations lose few digits and are much faster.
-    return np.linalg.lstsq(A.T @ A, A.T @ x, rcond=None)[0]
+    return w, A, np.linalg.lstsq(A.T @ A, A.T @ x, rcond=None)[0]
 
 
 def period_of(log: Log, period: float | None) -> float:
