@@ -125,7 +125,7 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
         out.close()
 
 
-def _column(values: np.ndarray) -> pa.DataType:
+def _column(values: np.ndarray) -> pa.Array:
     """Return numbers as a column of Arrow. `pyarrow.array` would do the same, but imports pandas to check for a series."""
     import pyarrow as pa
 
@@ -389,14 +389,10 @@ def _delimiter(line: str) -> str:
 
 
 def _cells(line: str, delimiter: str) -> list[str]:
-    if delimiter == " ":
-        parts = line.split()
-    elif '"' in line and len(line) < _LONGEST_QUOTED:
+    if delimiter != " " and '"' in line and len(line) < _LONGEST_QUOTED:
         with suppress(TableError):
             return [cell.strip() for cell in next(table_reader([line], delimiter=delimiter, skipinitialspace=True), [])]
-        parts = line.split(delimiter)
-    else:
-        parts = line.split(delimiter)
+    parts = line.split() if delimiter == " " else line.split(delimiter)
     return [p.strip().strip('"').strip("'").strip() for p in parts]
 
 

@@ -276,7 +276,7 @@ class _Field:
 
 
 _Type = dict[int, _Field]
-_DOUBLE, _FLOAT, _STRING, _MESSAGE_KIND = 1, 2, 9, 11
+_STRING, _MESSAGE_KIND = 9, 11
 _FIXED = {1: "<d", 2: "<f", 6: "<Q", 7: "<I", 15: "<i", 16: "<q"}
 
 

@@ -8,6 +8,7 @@ import math
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
@@ -46,11 +47,8 @@ def read(path: Source, columns: Columns, robot: Robot | None, source: LogSource)
     layout = resolve_layout(contents.table(path), columns, robot)
     names = {name for picks in layout.picks.values() for name, _ in picks}
     budget().check_unpacked(8 * sum(math.prod(contents.shapes[name]) for name in names), size_of(path), path.name)
-    try:
-        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
-            arrays = {name: np.asarray(_array(archive, f"{name}.npy"), dtype=float) for name in names}
-    except _BROKEN as error:
-        raise _damaged(path, error) from None
+    with _opened(path) as archive:
+        arrays = {name: np.asarray(_array(archive, f"{name}.npy"), dtype=float) for name in names}
     arrays |= {name: arrays[name].T for name in names.intersection(contents.turned)}
     return log_from_table(Table(arrays, path), layout, source)
 
@@ -62,26 +60,19 @@ def blocks(path: Source, columns: Columns, robot: Robot | None, source: LogSourc
     names = sorted({name for picks in layout.picks.values() for name, _ in picks})
     if turned := set(names) & set(contents.turned):
         raise _by_columns(f"{path.name}: {min(turned)}", ".T")
-    try:
-        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
-            streams = {name: archive.open(f"{name}.npy") for name in names}
-            shapes = {name: _shape(streams[name], f"{path.name}: {name}") for name in names}
-            rows = min(shape[0] for shape, _ in shapes.values())
-            if any(shape[0] != rows for shape, _ in shapes.values()):
-                raise TaupiError(
-                    "{file} has arrays of different lengths, expected one row per time stamp.", file=path.name
-                )
-            width = sum(math.prod(shape[1:]) for shape, _ in shapes.values())
-            budget().check_unpacked(8 * width * min(size, rows), size_of(path), f"{path.name}: a block")
-            before: dict[str, np.ndarray] = {}
-            for a in range(0, rows, size):
-                count = min(size, rows - a)
-                part = {name: _rows(streams[name], count, *shapes[name]) for name in names}
-                yield log_from_table(Table(part, path, first_row=a), layout, source, before)
-    except TaupiError:
-        raise
-    except _BROKEN as error:
-        raise _damaged(path, error) from None
+    with _opened(path) as archive:
+        streams = {name: archive.open(f"{name}.npy") for name in names}
+        shapes = {name: _shape(streams[name], f"{path.name}: {name}") for name in names}
+        rows = min(shape[0] for shape, _ in shapes.values())
+        if any(shape[0] != rows for shape, _ in shapes.values()):
+            raise TaupiError("{file} has arrays of different lengths, expected one row per time stamp.", file=path.name)
+        width = sum(math.prod(shape[1:]) for shape, _ in shapes.values())
+        budget().check_unpacked(8 * width * min(size, rows), size_of(path), f"{path.name}: a block")
+        before: dict[str, np.ndarray] = {}
+        for a in range(0, rows, size):
+            count = min(size, rows - a)
+            part = {name: _rows(streams[name], count, *shapes[name]) for name in names}
+            yield log_from_table(Table(part, path, first_row=a), layout, source, before)
 
 
 def head(path: Source, columns: Columns, robot: Robot | None) -> Table:
@@ -98,6 +89,22 @@ def write(log: Log, stream: BinaryIO, path: Path) -> None:
         _OWN: np.array(json.dumps(embedded_mapping(log, flat=False))),
     }
     np.savez_compressed(stream, **arrays)
+
+
+@contextmanager
+def _opened(path: Source) -> Iterator[zipfile.ZipFile]:
+    """Open an archive; damaged bytes, and objects in place of numbers, are refused in one sentence."""
+    try:
+        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
+            yield archive
+    except TaupiError:
+        raise
+    except _BROKEN as error:
+        if "pickle" in str(error) or "Object arrays" in str(error):
+            raise TaupiError(
+                "{file} holds Python objects, which are never loaded. Save arrays of numbers.", file=path.name
+            ) from None
+        raise TaupiError("{file} is not a NumPy archive (.npz), or it is cut off or damaged.", file=path.name) from None
 
 
 @dataclass(frozen=True)
@@ -130,25 +137,20 @@ def _contents(path: Source) -> _NpzContents:
     readable_source(path, "a NumPy archive")
     shapes: dict[str, tuple[int, ...]] = {}
     own = None
-    try:
-        with path.open("rb") as raw, zipfile.ZipFile(raw) as archive:
-            budget().check_columns(len(archive.namelist()), path.name)
-            for entry in archive.namelist():
-                if not entry.endswith(".npy"):
-                    continue
-                name = entry.removesuffix(".npy")
-                with archive.open(entry) as stream:
-                    shape, _, dtype = _header(stream)
-                if name == _OWN:
-                    small = not shape and dtype.kind == "U" and dtype.itemsize <= budget().text_bytes
-                    text = text_in(_array(archive, entry)) if small else None
-                    own = own_mapping(text or "", f"{path.name}: its mapping, {_OWN},")
-                elif dtype.kind in "fiub" and len(shape) in (1, 2):
-                    shapes[name] = shape
-    except TaupiError:
-        raise
-    except _BROKEN as error:
-        raise _damaged(path, error) from None
+    with _opened(path) as archive:
+        budget().check_columns(len(archive.namelist()), path.name)
+        for entry in archive.namelist():
+            if not entry.endswith(".npy"):
+                continue
+            name = entry.removesuffix(".npy")
+            with archive.open(entry) as stream:
+                shape, _, dtype = _header(stream)
+            if name == _OWN:
+                small = not shape and dtype.kind == "U" and dtype.itemsize <= budget().text_bytes
+                text = text_in(_array(archive, entry)) if small else None
+                own = own_mapping(text or "", f"{path.name}: its mapping, {_OWN},")
+            elif dtype.kind in "fiub" and len(shape) in (1, 2):
+                shapes[name] = shape
     if not shapes:
         raise TaupiError("{file} holds no array of numbers with one or two axes.", file=path.name)
     contents = _NpzContents(shapes, own)
@@ -219,13 +221,3 @@ def _rows(stream: IO[bytes], count: int, shape: tuple[int, ...], dtype: np.dtype
     width = math.prod(shape[1:])
     data = stream.read(count * width * dtype.itemsize)
     return np.frombuffer(data, dtype=dtype).astype(float).reshape(count, *shape[1:])
-
-
-def _damaged(path: Source, error: Exception) -> TaupiError:
-    if isinstance(error, TaupiError):
-        return error
-    if "pickle" in str(error) or "Object arrays" in str(error):
-        return TaupiError(
-            "{file} holds Python objects, which are never loaded. Save arrays of numbers.", file=path.name
-        )
-    return TaupiError("{file} is not a NumPy archive (.npz), or it is cut off or damaged.", file=path.name)

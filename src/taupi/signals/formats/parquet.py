@@ -19,7 +19,14 @@ from taupi.errors import TaupiError
 from taupi.input_files import printable
 from taupi.model.robot import Robot
 from taupi.signals.floating_logs import written_columns
-from taupi.signals.formats.files import beginning, blocks_from_parts, log_from_parts, own_mapping, readable_source
+from taupi.signals.formats.files import (
+    beginning,
+    blocks_from_parts,
+    damage_refused,
+    log_from_parts,
+    own_mapping,
+    readable_source,
+)
 from taupi.signals.formats.sources import RemoteFile, Source
 from taupi.signals.log import Log, LogSource
 from taupi.signals.mapping.columns import Columns
@@ -88,19 +95,16 @@ class ParquetColumns:
         import pyarrow.parquet as pq
 
         file = readable_source(self.path, "a Parquet file")
-        if self.footer is None:
-            self.check_lists()
-        try:
+        # Lists may unpack to more than the budget: repeated values take next to no space in the file.
+        for group in row_groups(self.path) if self.footer is None else ():
+            longest = max(group.values, default=0) / max(group.rows, 1)
+            budget().check_columns(int(longest), f"{self.path.name}: a list")
+        with damage_refused(self.path, "a Parquet file", pa.ArrowException, OSError, ValueError):
             # Reading ahead would load the whole file into memory.
             stream = file.open() if isinstance(file, RemoteFile) else file
             opened = pq.ParquetFile(stream, metadata=self.footer, page_checksum_verification=True, pre_buffer=False)
-            self.footer = opened.metadata
-            return opened
-        except TaupiError:
-            raise
-        except (pa.ArrowException, OSError, ValueError):
-            where = printable(self.path.name)
-            raise TaupiError("{where} is not a Parquet file, or it is cut off or damaged.", where=where) from None
+        self.footer = opened.metadata
+        return opened
 
     def head(self) -> Table:
         """Return the columns of the file without their rows."""
@@ -134,12 +138,6 @@ class ParquetColumns:
             # Threads would share one file's columns; they are better used for several files.
             for batch in file.iter_batches(batch_size=rows, columns=wanted, use_threads=False):
                 yield {name: self.numbers(batch.column(name), name) for name in wanted}
-
-    def check_lists(self) -> None:
-        """Refuse lists that unpack to more than the budget: repeated values take next to no space in the file."""
-        for group in row_groups(self.path):
-            longest = max(group.values, default=0) / max(group.rows, 1)
-            budget().check_columns(int(longest), f"{self.path.name}: a list")
 
     def numbers(self, column: pa.ChunkedArray, name: str) -> np.ndarray:
         """Return a column as (N,), or (N, k) if it holds lists; time stamps become seconds since the first."""

@@ -96,8 +96,8 @@ def _read_topic(
         connections = _choose_connections(reader, topic, path.name)
         notes = [f"topic {connections[0].topic} ({connections[0].msgtype})"]
         messages = list(_messages(reader, connections, notes, local))
-        stamps, rows, names = joint_arrays(messages, robot, path.name, notes)
-    return stamps, rows, names, notes
+    facts = JointFacts.of(messages, robot, path.name)
+    return *facts.arrays(messages), facts.joints, [*notes, *facts.notes]
 
 
 def _choose_connections(reader: AnyReader, topic: str | None, where: str) -> list[Connection]:
@@ -157,15 +157,6 @@ def _messages(reader: AnyReader, connections: list[object], notes: list[str], wh
         yield ns or received, part, tuple(getattr(message, field))
     if unstamped:
         notes.append(f"{unstamped} messages have no stamp; the time they were received is taken")
-
-
-def joint_arrays(
-    messages: list[Message], robot: Robot | None, where: str, notes: list[str]
-) -> tuple[np.ndarray, dict[str, np.ndarray], tuple[str, ...]]:
-    """Return the stamps (ns), the arrays (N, n) by name, and the joint names of messages about the same joints."""
-    facts = JointFacts.of(messages, robot, where)
-    notes += facts.notes
-    return *facts.arrays(messages), facts.joints
 
 
 @dataclass(frozen=True)

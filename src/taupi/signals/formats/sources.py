@@ -33,6 +33,7 @@ T = TypeVar("T")
 # s: a server that sends nothing for this long has failed, whatever the library's own limits are: they add up over its retries.
 DEADLINE_S = 60.0
 _SECRET = re.compile(r"\?\S*")
+_REMOTE_EXTRA = "pip install 'taupi[remote]'"
 
 
 def watched(function: Callable[..., T], *args: object, **keywords: object) -> T:
@@ -77,7 +78,11 @@ def reading_error(name: str) -> Iterator[None]:
         raise TaupiError("{name} cannot be read: {error}.", name=name, error=str(error) or "no answer") from None
     except ImportError as error:
         raise TaupiError(
-            "{name} cannot be read: {error}.", remedy="pip install 'taupi[remote]'.", name=name, error=error
+            "{name} cannot be read: {error}.",
+            remedy="{remote_extra}.",
+            name=name,
+            error=error,
+            remote_extra=_REMOTE_EXTRA,
         ) from None
     except Exception as error:  # botocore, aiohttp, gcsfs and adlfs have their own errors
         if type(error).__name__ == "NoCredentialsError":
@@ -92,7 +97,6 @@ def reading_error(name: str) -> Iterator[None]:
         raise TaupiError("{name} cannot be read: {reason}.", name=name, reason=reason.rstrip(".")) from None
 
 
-REMOTE_EXTRA = "pip install 'taupi[remote]'"
 # What servers say of a file's content, and what they say of its time only: a version with another content can have the same.
 _STRONG = ("etag", "versionid", "generation", "md5hash", "contentmd5", "digest")
 _WEAK = ("lastmodified", "mtime")
@@ -237,7 +241,7 @@ class RemoteFile:
         """Return its bytes as a seekable stream."""
         assert mode == "rb"
         system, path = self._place
-        size = self._info.get("size")
+        size = self.size
         if size == 0:
             raise TaupiError("{other_self} is empty, expected a log.", other_self=self)
         with reading_error(str(self)):
@@ -330,7 +334,7 @@ def file_system(address: str) -> tuple[AbstractFileSystem, str]:
             path=shown_address(address),
             protocol=protocol,
             other_protocol=PROTOCOLS[protocol],
-            remote_extra=REMOTE_EXTRA,
+            remote_extra=_REMOTE_EXTRA,
         ) from None
     with reading_error(shown_address(address)):
         options = {"config_kwargs": {"connect_timeout": 10, "read_timeout": 30}} if protocol == "s3" else {}
