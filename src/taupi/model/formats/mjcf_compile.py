@@ -32,50 +32,13 @@ _NOT_FINITE = _NOT_A_NUMBER | {sign + word for sign in ("", "+", "-") for word i
 _NOT_OF_THE_ROBOT = ("numeric", "text", "tuple")  # data that users keep in a file
 # Attributes that hold names, which may be anything.
 _NAMES = frozenset(
-    [
-        "name",
-        "class",
-        "childclass",
-        "file",
-        "model",
-        "joint",
-        "joint1",
-        "joint2",
-        "body",
-        "body1",
-        "body2",
-        "site",
-        "site1",
-        "site2",
-        "geom",
-        "geom1",
-        "geom2",
-        "mesh",
-        "hfield",
-        "material",
-        "texture",
-        "tendon",
-        "tendon1",
-        "tendon2",
-        "actuator",
-        "sensor",
-        "target",
-        "parent",
-        "objname",
-        "refname",
-        "jointinparent",
-        "cranksite",
-        "slidersite",
-        "refsite",
-        "basebody",
-        "plugin",
-        "instance",
-        "key",
-        "value",
-        "prefix",
-        "suffix",
+    (
+        *("name", "class", "childclass", "file", "model", "joint", "joint1", "joint2", "body", "body1", "body2"),
+        *("site", "site1", "site2", "geom", "geom1", "geom2", "mesh", "hfield", "material", "texture", "tendon"),
+        *("tendon1", "tendon2", "actuator", "sensor", "target", "parent", "objname", "refname", "jointinparent"),
+        *("cranksite", "slidersite", "refsite", "basebody", "plugin", "instance", "key", "value", "prefix", "suffix"),
         "content_type",
-    ]
+    )
 )
 _TEXEL = 18  # bytes: three colours on six sides of a cube
 _PIXEL = 4  # bytes of a picture while it is unpacked

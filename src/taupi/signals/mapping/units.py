@@ -32,12 +32,8 @@ UNITS: dict[str, dict[str, float]] = {
     "torque": {"Nm": 1.0, "mNm": 1e-3, "kNm": 1e3, "Ncm": 1e-2, "Nmm": 1e-3, "N": 1.0, "kN": 1e3}
     | {"kgfm": _KILOGRAM, "kgfcm": _KILOGRAM / 100, "kgfmm": _KILOGRAM / 1000, "gfcm": _KILOGRAM / 1e5}
     | {"lbfft": _POUND * 12 * _INCH, "lbfin": _POUND * _INCH, "ozfin": _POUND / 16 * _INCH},
-    "current": {
-        "A": 1.0,
-        "mA": 1e-3,
-        "dxl_tick": 2.69e-3,
-        "sts_tick": 6.5e-3,
-    },  # ticks: Dynamixel XM and XH, Feetech STS3215
+    # Ticks: Dynamixel XM and XH, Feetech STS3215.
+    "current": {"A": 1.0, "mA": 1e-3, "dxl_tick": 2.69e-3, "sts_tick": 6.5e-3},
     "voltage": {"V": 1.0, "mV": 1e-3, **DUTIES},
     "temperature": {"C": 1.0, "degC": 1.0},
     "switch": {"bool": 1.0},

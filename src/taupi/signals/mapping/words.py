@@ -67,40 +67,12 @@ COMMAND_OF = {"q": "qdes", "qd": "qd_des"}
 
 COMMANDED = frozenset(
     (
-        *(
-            "des",
-            "desired",
-            "target",
-            "ref",
-            "reference",
-            "cmd",
-            "command",
-            "commanded",
-            "setpoint",
-            "set",
-            "goal",
-            "nominal",
-            "demand",
-            "demanded",
-            "request",
-            "requested",
-        ),
-        *(
-            "action",
-            "actions",
-            "planned",
-            "soll",
-            "sollwert",
-            "sollwerte",
-            "vorgabe",
-            "vorgabewert",
-            "ziel",
-            "zielwert",
-            "wunsch",
-            *("consigne", "cible", "commande", "commandee", "desiree"),
-            *("riferimento", "comandata", "comandato", "desiderata", "desiderato", "obiettivo"),
-            *("comando", "objetivo", "consigna", "referencia", "deseada", "deseado", "desejada", "desejado", "alvo"),
-        ),
+        *("des", "desired", "target", "ref", "reference", "cmd", "command", "commanded", "setpoint", "set", "goal"),
+        *("nominal", "demand", "demanded", "request", "requested", "action", "actions", "planned"),
+        *("soll", "sollwert", "sollwerte", "vorgabe", "vorgabewert", "ziel", "zielwert", "wunsch"),
+        *("consigne", "cible", "commande", "commandee", "desiree"),
+        *("riferimento", "comandata", "comandato", "desiderata", "desiderato", "obiettivo"),
+        *("comando", "objetivo", "consigna", "referencia", "deseada", "deseado", "desejada", "desejado", "alvo"),
     )
 )
 # Of these, nouns that mean a position where nothing else is said.
@@ -135,20 +107,8 @@ FILLERS = frozenset(
 # Words that say that a value was measured.
 MEASURED = frozenset(
     (
-        *(
-            "actual",
-            "act",
-            "measured",
-            "meas",
-            "present",
-            "feedback",
-            "fb",
-            "fbk",
-            "ist",
-            "istwert",
-            "istwerte",
-            "gemessen",
-        ),
+        *("actual", "act", "measured", "meas", "present", "feedback", "fb", "fbk"),
+        *("ist", "istwert", "istwerte", "gemessen"),
         *("mesure", "mesuree", "mesurees", "misurata", "misurato", "medida", "medido", "real"),
     )
 )
