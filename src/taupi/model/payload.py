@@ -8,7 +8,7 @@ from taupi.errors import Argument, TaupiError
 from taupi.model.body import Body, InertiaLike, add_bodies, body_from_com, move_body, why_not_physical
 from taupi.model.robot import Robot
 from taupi.model.robot_parts import BASE, Link
-from taupi.model.scalars import ScalarLike, VectorLike
+from taupi.model.scalars import ScalarLike, VectorLike, items_of
 
 
 def carried_body(robot: Robot, mass: ScalarLike, com: VectorLike, inertia: InertiaLike, frame: str) -> tuple[int, Body]:
@@ -58,12 +58,12 @@ def with_motors(
     joints = robot.driving_joints
     listed = {"mass": mass, "position": position} | ({} if inertia is None else {"inertia": inertia})
     for name, values in listed.items():
-        if isinstance(values, str) or not hasattr(values, "__len__") or len(values) != len(joints):
-            count = len(values) if hasattr(values, "__len__") else "one value"
+        items = items_of(values)
+        if items is None or len(items) != len(joints):
             raise TaupiError(
                 "{argument} has {got}, expected {expected}: one per joint of {robot}.",
                 argument=Argument(name),
-                got=count,
+                got="one value" if items is None else len(items),
                 expected=len(joints),
                 robot=robot.name,
             )

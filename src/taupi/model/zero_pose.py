@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from taupi.model.placement import Placement
 from taupi.model.requirements import require_fixed_base
-from taupi.model.scalars import Scalar, exact, is_symbolic
+from taupi.model.scalars import with_values
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
@@ -40,7 +41,7 @@ def zero_pose(robot: Robot) -> ZeroPose:
     A robot with a free base is refused, and so is a length without a value.
     """
     require_fixed_base(robot, "{robot} has a free base: it has no zero to be drawn at.")
-    values = {name: value for name, value in robot.symbols if value is not None}
+    values = dict(robot.symbols)
     start = _matrix(robot.base, values)
     joints: list[np.ndarray] = []
     links: list[np.ndarray] = []
@@ -57,11 +58,7 @@ def zero_pose(robot: Robot) -> ZeroPose:
     return ZeroPose(tuple(joints), tuple(links), tip, tuple(lines))
 
 
-def _matrix(placement: Placement, values: Mapping[str, Scalar]) -> np.ndarray:
+def _matrix(placement: Placement, values: Mapping[str, Fraction | None]) -> np.ndarray:
     """Return a placement as doubles, with values for its symbols."""
-
-    def known(x: Scalar) -> Scalar:
-        return exact(x.subs(values)) if is_symbolic(x) else x
-
-    rows = tuple(tuple(map(known, row)) for row in placement.rotation)
-    return Placement(rows, tuple(map(known, placement.translation))).matrix  # type: ignore[arg-type]
+    rows = tuple(tuple(with_values(v, values) for v in row) for row in placement.rotation)
+    return Placement(rows, tuple(with_values(v, values) for v in placement.translation)).matrix  # type: ignore[arg-type]

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from taupi.checks import positive
 from taupi.errors import TaupiError
 from taupi.model.requirements import require_floating
 from taupi.model.robot import BASE, Robot
+from taupi.model.scalars import to_float
 from taupi.signals.base_motion import BaseMotion
 from taupi.signals.log import Log
 from taupi.signals.mapping.columns import Channel, FloatingColumns
@@ -53,8 +55,7 @@ def base_from_imu(
             other_frame=frame,
             where=where,
         )
-    if not rate_hz > 0:
-        raise TaupiError("{rate_hz} is {got!r}, expected a positive number.", got=rate_hz)
+    rate_hz = positive("rate_hz", rate_hz)
     matrix = place.placement.matrix
     turn, r = matrix[:3, :3], matrix[:3, 3]
     w = np.asarray(gyroscope, dtype=float) @ turn.T
@@ -93,8 +94,8 @@ def axes_of(robot: Robot, q: np.ndarray) -> np.ndarray:
 
 def gravity_of(robot: Robot) -> np.ndarray:
     """Return a robot's gravity (3,) as numbers."""
-    values: Mapping[str, float] = {name: float(v) for name, v in robot.symbols if v is not None}
-    return np.array([float(v.subs(values)) if hasattr(v, "subs") else float(v) for v in robot.gravity])
+    values = dict(robot.symbols)
+    return np.array([to_float(v, "gravity", values) for v in robot.gravity])
 
 
 def base_from_states(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> BaseMotion:
