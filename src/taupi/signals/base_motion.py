@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from taupi.checks import real_array
 from taupi.errors import Argument, TaupiError
 
 
@@ -74,7 +75,7 @@ def checked_wrenches(wrenches: Mapping[str, object], samples: int) -> dict[str, 
     """Return wrenches by frame, (N, 6) or forces (N, 3) each."""
     result = {}
     for frame, value in _mapping("wrench", wrenches).items():
-        array = np.asarray(value, dtype=float)
+        array = real_array("wrench", value)
         if array.ndim != 2 or array.shape[0] != samples or array.shape[1] not in (3, 6):
             raise TaupiError(
                 "{wrench} of {frame!r} has shape {got}, expected ({samples}, 6): moment, force; or "
@@ -116,7 +117,7 @@ def _mapping(name: str, value: object) -> Mapping[str, object]:
 
 
 def _frozen(name: str, value: object, width: int) -> np.ndarray:
-    array = np.array(value, dtype=float)
+    array = real_array(name, value)
     if array.ndim != 2 or array.shape[1] != width:
         raise TaupiError("{name} has shape {got}, expected (N, {width}).", name=name, got=array.shape, width=width)
     array.flags.writeable = False

@@ -58,12 +58,15 @@ def base_from_imu(
     rate_hz = positive("rate_hz", rate_hz)
     matrix = place.placement.matrix
     turn, r = matrix[:3, :3], matrix[:3, 3]
-    w = np.asarray(gyroscope, dtype=float) @ turn.T
-    if angular_acceleration is None:
+    seen = BaseMotion(gyroscope, accelerometer, angular_acceleration)
+    w = seen.w @ turn.T
+    if seen.wd is not None:
+        wd = seen.wd @ turn.T
+    elif len(w) > 1:
         wd = np.gradient(w, 1 / rate_hz, axis=0)
     else:
-        wd = np.asarray(angular_acceleration, dtype=float) @ turn.T
-    a = np.asarray(accelerometer, dtype=float) @ turn.T - np.cross(wd, r) - np.cross(w, np.cross(w, r))
+        raise TaupiError("{gyroscope} has {got} samples, expected at least 2: it is differentiated.", got=len(w))
+    a = seen.a @ turn.T - np.cross(wd, r) - np.cross(w, np.cross(w, r))
     return BaseMotion(w, a, wd)
 
 

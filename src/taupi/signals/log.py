@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.checks import whole_number
+from taupi.checks import real_array, whole_number
 from taupi.errors import Argument, TaupiError, ordinal, unknown
 from taupi.signals.base_motion import BaseMotion, checked_base, checked_contacts, checked_wrenches
 from taupi.signals.drive import Drive
@@ -188,6 +188,7 @@ class Log:
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "units", units)
         object.__setattr__(self, "notes", tuple(self.notes))
+        object.__setattr__(self, "delays", _checked_delays(self.delays, n))
         object.__setattr__(self, "known_torque", check_known_torque("known_torque", self.known_torque))
         object.__setattr__(self, "base", checked_base(self.base, len(time)))
         object.__setattr__(self, "wrench", checked_wrenches(self.wrench, len(time)))
@@ -237,8 +238,11 @@ class Log:
 
     @property
     def origin(self) -> float:
-        """The time of the first sample, s, of the whole log if this is a part of it: `begin` and `end` count from it."""
-        return float(np.fmin.reduce(self.time)) if self.source.origin is None else self.source.origin
+        """The time of the first sample, s, of the whole log if this is a part of it: `begin` and `end` count from it.
+
+        NaN for a log without samples.
+        """
+        return float(np.fmin.reduce(self.time, initial=np.nan)) if self.source.origin is None else self.source.origin
 
     @property
     def duration(self) -> float:
@@ -498,6 +502,21 @@ def _check_names_and_units(names: tuple[str, ...], units: tuple[str, ...], n: in
     for unit in units:
         if unit not in ("rad", "m"):
             raise TaupiError("{units} holds {got!r}, expected 'rad' or 'm' for each joint.", got=unit)
+
+
+def _checked_delays(delays: Mapping[str, float | Sequence[float]], n: int) -> dict[str, tuple[float, ...]]:
+    """Return the delays of signals, by name, one per joint: a single number is that of each."""
+    result = {}
+    for name, seconds in delays.items() if isinstance(delays, Mapping) else [("", delays)]:
+        each = real_array("delays", seconds)
+        if name not in SIGNALS or each.shape not in ((), (n,)) or not np.isfinite(each).all():
+            raise TaupiError(
+                "{delays} is {got!r}, expected seconds by signal, one number or one for each of {n} joints.",
+                got=delays,
+                n=n,
+            )
+        result[name] = tuple(np.broadcast_to(each, (n,)).tolist())
+    return result
 
 
 def _expected(samples: int, names: tuple[str, ...]) -> str:

@@ -265,6 +265,8 @@ def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator
     for block in blocks:
         if stop is not None and rows >= stop:
             break
+        if not len(block):
+            continue
         earliest, latest = np.fmin.reduce(block.time), np.fmax.reduce(block.time)
         origin, last = earliest if np.isnan(origin) else origin, np.fmax(last, latest)
         number, seconds = rows + np.arange(len(block)), block.time - origin + _slack(origin)
@@ -281,6 +283,8 @@ def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator
             pending, yielded = [], True
     if pending:
         yield concatenate_logs(pending)
+    elif not rows:
+        raise TaupiError("The log has no rows, and so none within {bounds:and}.", bounds=_bounds(reading))
     elif not yielded:
         raise TaupiError(
             "No sample lies within {bounds:and}: the log has {rows} rows, {duration:.6g} s counted from its first sample "

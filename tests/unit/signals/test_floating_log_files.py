@@ -233,3 +233,19 @@ def test_cleaning_refuses_a_base_with_holes_off_the_grid():
     w = np.where(np.arange(300)[:, None] == 7, np.nan, np.ones((300, 3)))
     with pytest.raises(TaupiError, match=r"base\.w has missing values"):
         tp.clean_log(tp.Log(t, np.sin(t)[:, None], base=tp.floating.BaseMotion(w, np.ones((300, 3)))))
+
+
+@pytest.mark.parametrize(
+    ("gyroscope", "accelerometer", "argument"),
+    [
+        ("a", np.ones((5, 3)), "base.w"),
+        (np.ones((5, 3)), [["b", 0, 0]], "base.a"),
+        (np.ones((5, 3)), np.ones((4, 3)), None),
+        (np.ones((1, 3)), np.ones((1, 3)), "gyroscope"),
+    ],
+)
+def test_signals_of_an_imu_that_cannot_be_are_refused(gyroscope, accelerometer, argument):
+    robot = tp.load("elbow2r", floating=True)
+    with pytest.raises(TaupiError) as refused:
+        tp.floating.base_from_imu(robot, "base", gyroscope, accelerometer, 100.0)
+    assert refused.value.argument == argument

@@ -135,3 +135,25 @@ def test_frames_in_and_out():
         tp.Log.from_frame([1, 2])
     with pytest.raises(TaupiError, match="no columns of numbers"):
         tp.Log.from_frame(frame[["who"]].reset_index(drop=True))
+
+
+def test_delays_are_kept_one_per_joint():
+    log = tp.Log(np.arange(3) / 10, np.ones((3, 2)), delays={"q": 0.01, "tau": (0.0, 0.02)})
+    assert log.delays == {"q": (0.01, 0.01), "tau": (0.0, 0.02)}
+    assert log.select([1]).delays == {"q": (0.01,), "tau": (0.02,)}
+
+
+@pytest.mark.parametrize("delays", [3, {"q": "late"}, {"q": (0.1, 0.2, 0.3)}, {"q": np.nan}, {"speed": 0.1}])
+def test_delays_that_cannot_be_are_refused(delays):
+    with pytest.raises(TaupiError) as refused:
+        tp.Log(np.arange(3) / 10, np.ones((3, 2)), delays=delays)
+    assert refused.value.argument == "delays"
+
+
+def test_a_log_without_samples_has_no_origin(tmp_path):
+    empty = tp.Log(np.zeros(0), np.zeros((0, 2)))
+    assert np.isnan(empty.origin)
+    np.savez(tmp_path / "run.npz", time=empty.time, q=empty.q)
+    for part in ({"begin": 0.5}, {"end": 1.0}, {"rows": ":5"}):
+        with pytest.raises(TaupiError, match=r"The log has no rows, and so none within"):
+            tp.read_log(tmp_path / "run.npz", **part)

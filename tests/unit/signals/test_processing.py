@@ -358,3 +358,18 @@ def test_the_quintic_spline_is_a_projection():
     assert np.allclose(s, own(np.arange(2000.0)), atol=1e-10)
     with pytest.raises(TaupiError, match="at least 28 samples for 600 knots per second"):
         quintic(x[:20], RATE, 600)
+
+
+@pytest.mark.parametrize("spoilt", ["a value is missing", "time stands still", "a single sample"])
+def test_logs_that_are_not_clean_have_no_curves(spoilt):
+    t, q = np.arange(100) / 100, np.sin(np.arange(100) / 5)[:, None]
+    if spoilt == "a value is missing":
+        q[5] = np.nan
+    elif spoilt == "time stands still":
+        t[7] = t[6]
+    else:
+        t, q = t[:1], q[:1]
+    log = tp.Log(t, q)
+    for use in (lambda: tp.signals.remove_delay(log, "q", 0.0), lambda: tp.signals.average_periods(log, 0.3)):
+        with pytest.raises(TaupiError, match=r"Use taupi\.clean_log first"):
+            use()

@@ -131,10 +131,8 @@ def remove_delay(log: Log, signal: str, seconds: float) -> Log:
     >>> bool(np.abs(log.tau - log.q).max() < 1e-6)
     True
     """
-    from scipy.interpolate import CubicSpline
-
-    (value,) = log.need(signal)
     delay = finite("seconds", seconds)
+    curve = curve_of(log, signal)
     if abs(delay) >= log.duration:
         raise TaupiError(
             "{seconds} is {got:g}, expected less than the log's {duration:g} s.", got=delay, duration=log.duration
@@ -142,8 +140,21 @@ def remove_delay(log: Log, signal: str, seconds: float) -> Log:
     at = log.time + delay
     slack = 1e-9 / log.rate_hz
     keep = (at >= log.time[0] - slack) & (at <= log.time[-1] + slack)
-    moved = CubicSpline(log.time, value)(np.clip(at, log.time[0], log.time[-1]))
+    moved = curve(np.clip(at, log.time[0], log.time[-1]))
     return log.with_(**{signal: moved}).rows(keep, f"{signal} shifted earlier by {1e3 * delay:.4g} ms")
+
+
+def curve_of(log: Log, signal: str) -> CubicSpline:
+    """Return the cubic spline of a signal over time; a log with missing values, or whose time does not advance, is refused."""
+    from scipy.interpolate import CubicSpline
+
+    (value,) = log.need(signal)
+    if len(log) < 2 or not np.isfinite(value).all() or not (np.diff(log.time) > 0).all():
+        raise TaupiError(
+            "{log} has missing values of {signal}, or its time does not advance. Use taupi.clean_log first.",
+            signal=signal,
+        )
+    return CubicSpline(log.time, value)
 
 
 # Signals that are shifted together.

@@ -8,6 +8,7 @@ import numpy as np
 
 from taupi.checks import positive
 from taupi.errors import InPython, TaupiError
+from taupi.signals.filtering.delay import curve_of
 from taupi.signals.log import Log
 
 # A lag counts as a period if the motion correlates with itself, shifted by the lag, at least this well.
@@ -101,8 +102,7 @@ def average_periods(log: Log, period: float | None = None) -> PeriodMean:
     >>> mean.count, len(mean.log), bool(0.7e-3 < np.sqrt((mean.std["q"] ** 2).mean()) < 1.1e-3)
     (4, 1000, True)
     """
-    from scipy.interpolate import CubicSpline
-
+    curves = {name: curve_of(log, name) for name in log.signals}
     seconds = period_of(log, period)
     # One step is added, since the last grid point of the last period needs no sample after it.
     count = int(np.floor((log.duration + 1 / log.rate_hz) / seconds + 1e-6))
@@ -116,8 +116,8 @@ def average_periods(log: Log, period: float | None = None) -> PeriodMean:
     grid = np.arange(points) * (seconds / points)
     at = np.minimum(log.time[0] + grid + seconds * np.arange(count)[:, None], log.time[-1])
     mean, std = {}, {}
-    for name, value in log.signals.items():
-        each = CubicSpline(log.time, value)(at)
+    for name, curve in curves.items():
+        each = curve(at)
         mean[name] = each.mean(axis=0)
         std[name] = each.std(axis=0, ddof=1)
     note = f"mean of {count} periods of {seconds:.6g} s"
