@@ -135,7 +135,7 @@ _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 
 def budget() -> Budget:
-    """Return the limits in force: those of `reading_budget`, else of the environment, else the defaults."""
+    """Return the limits in force: from `reading_budget`, else from the environment, else the defaults."""
     return _CURRENT.get() or _from_environment(os.environ.get(VARIABLE, ""))
 
 

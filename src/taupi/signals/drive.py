@@ -62,7 +62,7 @@ class Drive:
         hold: How a command goes on until the next: "zero" keeps its value, by default; "linear" goes straight to the next one.
         rate_hz: How often "pd_host" is computed, Hz.
         kt: Torque per ampere at the joint, N m/A, which is also its back-EMF in V s/rad.
-        resistance: Of the motor's winding, ohm.
+        resistance: Resistance of the motor's winding, ohm.
         volts: Supply voltage, V, where the log has not recorded it.
         servo: The servo, by its name in the catalogue, such as "xl330"; none by default. In a table, it states the law, what the
             data sheet says of kt and resistance, and what `kp_register`, the number that its firmware has for kp, means.

@@ -117,7 +117,7 @@ class Log:
         qd_des: Commanded velocities (N, n), rad/s or m/s.
         tau_ff: Commanded torques or forces beside the law of the drive (N, n), N m or N.
         volts: Supply voltage (N, n), or (N, 1) for all joints, V.
-        temperature: Of the motors (N, n), or (N, 1) for all joints, degrees Celsius.
+        temperature: Temperature of the motors (N, n), or (N, 1) for all joints, degrees Celsius.
         enabled: 1 where a motor is on, 0 where it is off (N, n), or (N, 1) for all joints; on by default.
         names: The names of the joints; j1, j2, ... by default.
         units: "rad" or "m" for each joint; "rad" by default.

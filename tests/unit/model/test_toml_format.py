@@ -263,6 +263,7 @@ DH = '[robot]\nconvention = "classic"\n[[joint]]\n'
         ("[[joint]]\naxis = [0, 0, 0]", "no direction"),
         ("[[joint]]\naxis = { a = 1, b = 2, c = 3 }", "expected 3 numbers"),
         ("joint = 1", "is 1, expected a list of tables"),
+        ("link = 3\n[[joint]]", r"\[\[link\]\] is 3, expected a list of tables"),
         ("[joint]", "expected a list of tables"),
         ("[robot]\nsnap = 1\n[[joint]]", "expected true or false"),
         ("[robot]", "robot has no joints"),

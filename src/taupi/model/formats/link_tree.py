@@ -79,11 +79,11 @@ def robot_from_tree(
             notes.append(f"off the path to {tip}, frozen at zero and merged: {some_of(dropped, 8)}")
     _refuse_unsupported(tree, drives)
     moving, frames, merged, bolted = _merge(tree, root, drives, snap, notes)
-    lets_go = floating is True and not any(m.joint.kind == FREE for m in moving)
-    if not moving and not lets_go:
+    adds_root = floating is True and not any(m.joint.kind == FREE for m in moving)
+    if not moving and not adds_root:
         raise _nothing_moves(tree, bolted, bool(held) or tip is not None)
     joints, links = _numbered(moving, drives)
-    if lets_go:
+    if adds_root:
         joints, links, frames = with_free_root(joints, links, frames, Link(root, bolted))
     loops = kept_loops(tree.loops, frames, notes)
     return Robot(

@@ -162,12 +162,13 @@ def _robot(data: _Row, name: str, where: str, source: Source) -> Robot:
     rows = _tables(data.get("joint", []), f"{where}: [[joint]]")
     if not rows:
         raise TaupiError("{where} has no joints. Add one [[joint]] for each.", where=where)
-    budget().check_joints(max(len(rows), len(data.get("link", ()))), where)
+    listed = _tables(data.get("link", []), f"{where}: [[link]]")
+    budget().check_joints(max(len(rows), len(listed)), where)
     snap = head.get("snap", True)
     if not isinstance(snap, bool):
         raise TaupiError("{where}: snap is {got!r}, expected true or false.", where=where, got=snap)
     notes: list[str] = []
-    joints, links = _joints(rows, _links(data, rows, where), head.get("convention"), snap, where, notes)
+    joints, links = _joints(rows, _links(listed, rows, where), head.get("convention"), snap, where, notes)
     frames = _frames(data, head, links, where, snap, notes)
     gravity: Vector = exact_vector(head.get("gravity", (0, 0, "-9.81")), f"{where}: gravity")
     base = _placement(head.get("base", {}), f"{where}: base", snap, notes)
@@ -213,8 +214,8 @@ def _coupled(robot: Robot, matrix: Any, where: str) -> Robot:
         raise error.about(f"{where}: coupling") from None
 
 
-def _links(data: _Row, rows: Sequence[_Row], where: str) -> list[tuple[str, Body]]:
-    tables = _tables(data.get("link", []), f"{where}: [[link]]")
+def _links(tables: Sequence[_Row], rows: Sequence[_Row], where: str) -> list[tuple[str, Body]]:
+    """Return the names and bodies of the links, from a list of their own, `tables`, or from the joints' `rows`."""
     inline = [row.get("link") for row in rows]
     if tables and any(v is not None for v in inline):
         raise TaupiError("{where} has both [[link]] and joint.link: use one of the two.", where=where)

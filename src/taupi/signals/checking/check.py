@@ -123,7 +123,7 @@ class LogReport:
         }
 
     def lines(self, spelling: Spelling = str) -> list[str]:
-        """Return a line for each finding, and one for what is done about those of a kind.
+        """Return a line for each finding, and, after the findings of one kind, a line for what is done about them.
 
         `spelling` writes the arguments that rules name, by default as Python does.
         """

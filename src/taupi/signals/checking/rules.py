@@ -166,7 +166,7 @@ def jumps(log: Log) -> np.ndarray:
 def _goes_on(q: np.ndarray, row: int) -> bool:
     """Return whether the step of q (N, n) to a row lies along the motion of several joints, as if samples were missing there.
 
-    The motion is that of a few steps before and after it, and, if more are missing, of as many as these: it goes on over them.
+    The motion is taken from a few steps before and after it; if more steps than that are missing, from as many as are missing.
     """
     if q.shape[1] < 2:
         return False

@@ -39,11 +39,11 @@ class Spectrum:
 
     Attributes:
         f: The frequencies (k,), Hz.
-        velocity: Of the velocity (k, n), by differences of q.
-        position: Of q (k, n).
-        floor: Of the noise of q (n,), which is taken to be white.
-        moving: Which joints move at all (n,).
-        duration: Of the motion, s.
+        velocity: The density of each joint's velocity (k, n), from differences of q.
+        position: The density of each joint's q (k, n).
+        floor: The density of the noise of q (n,), which is taken to be white.
+        moving: Whether each joint moves at all (n,).
+        duration: How long the motion lasts, s.
     """
 
     f: np.ndarray
@@ -55,7 +55,7 @@ class Spectrum:
 
 
 def spectrum_of(q: np.ndarray, rate_hz: float) -> Spectrum:
-    """Return the spectrum of a motion q (N, n): of its windowed differences, divided by their gain for that of q.
+    """Return the spectrum of a motion q (N, n), from its windowed differences; divided by their gain, it is that of q.
 
     The noise floor is the median between 50 % and 95 % of the Nyquist frequency.
     """

@@ -66,7 +66,7 @@ class StreamingFormat(LogFormat, Protocol):
         """Yield the log in a file in blocks of `size` rows."""
 
 
-# Of installed packages.
+# The formats of installed packages.
 ADDED: Extensions[OwnFormat] = Extensions("log format", "taupi.log_formats", ("endings", "sniff", "head", "read"))
 
 

@@ -299,7 +299,7 @@ def _kinds(names: Sequence[str], rows: Sequence[Sequence[str]], decimal: str) ->
 def _scope(rows: Sequence[tuple[int, str]], where: str) -> _Dialect | None:
     """Return how a TwinCAT scope writes: a block of facts, then for each channel a column of time and one of values.
 
-    None for any other file. All channels have to be sampled alike, so that the first column of time is that of all.
+    None for any other file. All channels have to be sampled alike, so that the first column of time holds for all.
     """
     for k, (_, line) in enumerate(rows):
         delimiter = _delimiter(line)

@@ -1,4 +1,4 @@
-"""ULog, the flight log of PX4: each message is a table of its own; that of the joints, or the one asked for, is read."""
+"""ULog, the flight log of PX4: each message is a table of its own, and the one about joints, or the one asked for, is read."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _columns(
 ) -> list[tuple[str, str]]:
     """Return the columns of a message, (name, type): of arrays one by one, and of messages inside of it.
 
-    `known` has those of messages that were looked at before: each is looked at once, however often others hold it.
+    `known` holds the columns of messages that were looked at before: each is looked at once, however often others hold it.
     """
     if depth > _DEEPEST or name not in formats:
         raise TaupiError("{where} has no format of the message {name}.", where=where, name=printable(name))

@@ -24,7 +24,7 @@ from taupi.signals.mapping.guess import parse_header
 from taupi.signals.mapping.words import numbers_segments
 from taupi.tables import listed
 
-# Of installed packages: tables, or the path of a TOML file.
+# What installed packages add: tables, or the path of a TOML file.
 ADDED: Extensions[Mapping[str, Any] | Path] = Extensions("table of controllers", "taupi.controllers")
 _OWN = ("when", "note", "left_out")
 _PLACE = re.compile(r"\{i\}|\{joint\}")

@@ -52,7 +52,7 @@ class Table:
         own: The mapping that a file written by us carries; by default none.
         notes: What was noticed, in words.
         first_row: The row of the file that the first one is; 0 by default.
-        units: Of columns whose format states them.
+        units: The units of columns whose format states them.
         text: Columns that hold text, as far as was looked; some formats leave them out of `columns`.
         doubts: What the file leaves open and a mapping has to state, in sentences.
     """
