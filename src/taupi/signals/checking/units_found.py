@@ -77,8 +77,8 @@ class UnitFound:
 def units_found(log: Log, joints: Sequence[Joint] = ()) -> Iterator[UnitFound]:
     """Yield the units that the numbers of a log suggest, other than those in which it was read.
 
-    Where positions and velocities are recorded, the factor k in dq = k qd dt is compared with the factors of units. Elsewhere, and
-    where k is 1, what counts is how far joints turn, and whether numbers are whole.
+    Where positions and velocities are recorded, the factor k in dq = k qd dt is compared with the factors of units. Elsewhere,
+    and where k is 1, what counts is how far joints turn, and whether numbers are whole.
 
     Args:
         log: The log.
