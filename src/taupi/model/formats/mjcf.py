@@ -76,7 +76,7 @@ def read(
             weightless=weightless[0],
         )
     notes = (*notes, *honour_flags(model))
-    tree = _tree(model, document.attributes.get("model") or file.stem, file.name, snap)
+    tree = _MjcfModel(model, file.name, snap).tree(document.attributes.get("model") or file.stem)
     tree = dataclasses.replace(tree, notes=(*notes, *tree.notes))
     down = tuple(map(float, model.opt.gravity)) if gravity is None else gravity
     robot = robot_from_tree(tree, lock, tip, down, snap, Source("mjcf", str(file), text), floating, root)
@@ -85,38 +85,127 @@ def read(
     return robot
 
 
-def _tree(model: MjModel, name: str, where: str, snap: bool) -> Tree:
-    notes = SnapNotes()
-    bodies = body_names(model)
-    joints = joint_names(model)
-    rules = constraints_of(model, joints, bodies, where, snap)
-    links: list[tuple[str, Body]] = [(bodies[WORLD], NO_BODY)]
-    tree_joints: list[TreeJoint] = []
-    between = _between(model, bodies, joints)
-    for b in range(1, model.nbody):
-        chain = _body_joints(model, b, bodies, joints, between, rules, where, snap, notes)
-        tree_joints += chain
-        links += [(j.child, NO_BODY) for j in chain[:-1]]
-        links.append((bodies[b], _inertia(model, b, bodies[b])))
-    taken = {link for link, _ in links} | {frame.name for frame in rules.frames}
-    frames = list(rules.frames)
-    for s in range(model.nsite):
-        site = model.site(s).name
-        if site and site not in taken:
-            placement = _placement(model.site_pos[s], model.site_quat[s], snap, notes, f"site {site}")
-            frames.append(TreeFrame(site, bodies[model.site_bodyid[s]], placement))
-    notes += [*rules.notes, *passive_notes(model)]
-    return Tree(
-        name=name,
-        where=where,
-        links=tuple(links),
-        joints=tuple(tree_joints),
-        notes=tuple(notes),
-        frames=tuple(frames),
-        held=tuple(rules.held.items()),
-        loops=tuple(rules.loops),
-        large_snaps=tuple(notes.large),
-    )
+class _MjcfModel:
+    """A compiled model, the names of its bodies and joints, what its equalities mean, and notes on what was snapped."""
+
+    def __init__(self, model: MjModel, where: str, snap: bool) -> None:
+        self.model, self.where, self.snap, self.notes = model, where, snap, SnapNotes()
+        self.bodies, self.joints = body_names(model), joint_names(model)
+        self.rules = constraints_of(model, self.joints, self.bodies, where, snap)
+        self.between = self._between()
+
+    def _between(self) -> dict[int, str]:
+        """Return names of the massless links between the joints of a body, and of the fixed joints of bodies without joints.
+
+        The keys are the numbers of those joints, and below zero, the numbers of those bodies.
+        """
+        model, bodies = self.model, self.bodies
+        names = {k: f"{bodies[int(model.jnt_bodyid[k])]}/{self.joints[k]}" for k in range(model.njnt)}
+        names |= {-b: f"fixed {bodies[b]}" for b in range(1, model.nbody) if not model.body_jntnum[b]}
+        taken = {*bodies, *self.joints}
+        for key in names:
+            while names[key] in taken:
+                names[key] += "_"
+            taken.add(names[key])
+        return names
+
+    def tree(self, name: str) -> Tree:
+        """Return the links and joints of the model."""
+        model, rules = self.model, self.rules
+        links: list[tuple[str, Body]] = [(self.bodies[WORLD], NO_BODY)]
+        joints: list[TreeJoint] = []
+        for b in range(1, model.nbody):
+            chain = self._joints_of(b)
+            joints += chain
+            links += [(j.child, NO_BODY) for j in chain[:-1]]
+            links.append((self.bodies[b], _inertia(model, b, self.bodies[b])))
+        taken = {link for link, _ in links} | {frame.name for frame in rules.frames}
+        frames = list(rules.frames)
+        for s in range(model.nsite):
+            site = model.site(s).name
+            if site and site not in taken:
+                placement = self._placement(model.site_pos[s], model.site_quat[s], f"site {site}")
+                frames.append(TreeFrame(site, self.bodies[model.site_bodyid[s]], placement))
+        self.notes += [*rules.notes, *passive_notes(model)]
+        return Tree(
+            name=name,
+            where=self.where,
+            links=tuple(links),
+            joints=tuple(joints),
+            notes=tuple(self.notes),
+            frames=tuple(frames),
+            held=tuple(rules.held.items()),
+            loops=tuple(rules.loops),
+            large_snaps=tuple(self.notes.large),
+        )
+
+    def _joints_of(self, b: int) -> list[TreeJoint]:
+        """Return the joints that carry a body, in order, or a fixed joint if it has none."""
+        model, body = self.model, self.bodies[b]
+        before = self._placement(model.body_pos[b], model.body_quat[b], f"body {body}")
+        parent, first, count = self.bodies[model.body_parentid[b]], model.body_jntadr[b], model.body_jntnum[b]
+        if not count:
+            return [TreeJoint(self.between[-b], "fixed", parent, body, before)]
+        result = []
+        for k in range(first, first + count):
+            name, child = self.joints[k], body if k == first + count - 1 else self.between[k]
+            kind = KINDS[int(model.jnt_type[k])]
+            if kind == FREE:  # its positions place the body in the world, whatever placement the file gives the body
+                result.append(TreeJoint(name, FREE, parent, child, home=self.rules.homes.get(name, before)))
+            elif kind == BALL:
+                at, after = self._anchor(k)
+                result.append(TreeJoint(name, BALL, parent, child, before @ at, after=after))
+            else:
+                result.append(self._joint(k, kind, parent, child, before))
+            parent, before = child, Placement()
+        return result
+
+    def _joint(self, k: int, kind: str, parent: str, child: str, before: Placement) -> TreeJoint:
+        """Return a hinge or a slide."""
+        model, name, snap = self.model, self.joints[k], self.snap
+        at, after = self._anchor(k)
+        what = f"{self.where}: joint {name!r}: axis"
+        axis, snapped = snapped_unit_vector([float(v) for v in model.jnt_axis[k]], what, snap)
+        note_snapped(self.notes, f"joint {name}: axis = {_printed(model.jnt_axis[k])}", snapped, "a coordinate axis")
+        start = float(model.qpos0[model.jnt_qposadr[k]])
+        reference, snapped = motion(kind, axis, -exact(start), snap)
+        note_snapped(self.notes, f"joint {name}: ref = {start:.6g}", snapped)
+        dof, spring = model.jnt_dofadr[k], exact(float(model.jnt_stiffness[k]))
+        rest = exact(float(model.qpos_spring[model.jnt_qposadr[k]]))
+        armature = float(model.dof_armature[dof]) + reflected(model, k, "armature")
+        damping = float(model.dof_damping[dof]) + reflected(model, k, "damping")
+        return TreeJoint(
+            name=name,
+            kind=kind if model.jnt_limited[k] or kind == "prismatic" else "continuous",
+            parent=parent,
+            child=child,
+            before=before @ at @ reference,
+            axis=axis,
+            after=after,
+            mimic=self.rules.mimics.get(name),
+            limits=_limits(model, k),
+            friction=Friction(exact(damping), exact(float(model.dof_frictionloss[dof])), offset=-spring * rest),
+            transmission=Transmission(rotor_inertia=exact(armature)),
+            spring=spring,
+        )
+
+    def _anchor(self, k: int) -> tuple[Placement, Placement]:
+        """Return the placement of a joint in its body's frame, and its inverse."""
+        at = Placement(translation=self._lengths(self.model.jnt_pos[k]))
+        return at, at.inverse() if any(at.translation) else Placement()
+
+    def _placement(self, position: np.ndarray, quaternion: np.ndarray, who: str) -> Placement:
+        w, x, y, z = map(float, quaternion)
+        if x == y == z == 0:
+            return Placement(translation=self._lengths(position))
+        rotation, snapped = rotation_from_quaternion(w, x, y, z, self.snap)
+        note_snapped(self.notes, f"{who}: quat = {_printed(quaternion)}", snapped, "ratios of 0 and 1")
+        return Placement(rotation, self._lengths(position))
+
+    def _lengths(self, values: np.ndarray) -> Vector:
+        least = SNAP_LENGTH if self.snap else 0.0
+        # NaN is not below anything: it stays, and is refused.
+        return tuple(Fraction(0) if abs(v) < least else exact(float(v), "a position") for v in values)  # type: ignore[return-value]
 
 
 def _named(names: Sequence[str], what: str) -> list[str]:
@@ -136,21 +225,6 @@ def body_names(model: MjModel) -> list[str]:
     return _named([model.body(b).name for b in range(model.nbody)], "body")
 
 
-def _between(model: MjModel, bodies: Sequence[str], joints: Sequence[str]) -> dict[int, str]:
-    """Return names of the massless links between the joints of a body, and of the fixed joints of bodies that have no joint.
-
-    The keys are the numbers of those joints, and below zero, the numbers of those bodies.
-    """
-    names = {k: f"{bodies[int(model.jnt_bodyid[k])]}/{joints[k]}" for k in range(model.njnt)}
-    names |= {-b: f"fixed {bodies[b]}" for b in range(1, model.nbody) if not model.body_jntnum[b]}
-    taken = {*bodies, *joints}
-    for key in names:
-        while names[key] in taken:
-            names[key] += "_"
-        taken.add(names[key])
-    return names
-
-
 def joint_names(model: MjModel) -> list[str]:
     """Return the names of the joints; the only free joint is called base if it has no name."""
     names = [model.joint(k).name for k in range(model.njnt)]
@@ -158,78 +232,6 @@ def joint_names(model: MjModel) -> list[str]:
     if len(free) == 1 and not names[free[0]] and FREE_JOINT not in names:
         names[free[0]] = FREE_JOINT
     return _named(names, "joint")
-
-
-def _body_joints(
-    model: MjModel,
-    b: int,
-    bodies: Sequence[str],
-    joints: Sequence[str],
-    between: Mapping[int, str],
-    rules: Constraints,
-    where: str,
-    snap: bool,
-    notes: list[str],
-) -> list[TreeJoint]:
-    """Return the joints that carry a body, in order, or a fixed joint if it has none."""
-    before = _placement(model.body_pos[b], model.body_quat[b], snap, notes, f"body {bodies[b]}")
-    parent, first, count = bodies[model.body_parentid[b]], model.body_jntadr[b], model.body_jntnum[b]
-    if not count:
-        return [TreeJoint(between[-b], "fixed", parent, bodies[b], before)]
-    result = []
-    for k in range(first, first + count):
-        child = bodies[b] if k == first + count - 1 else between[k]
-        kind = KINDS[int(model.jnt_type[k])]
-        if kind == FREE:  # its positions place the body in the world, whatever placement the file gives the body
-            result.append(TreeJoint(joints[k], FREE, parent, child, home=rules.homes.get(joints[k], before)))
-        elif kind == BALL:
-            at = Placement(translation=_lengths(model.jnt_pos[k], snap))
-            after = at.inverse() if any(at.translation) else Placement()
-            result.append(TreeJoint(joints[k], BALL, parent, child, before @ at, after=after))
-        else:
-            mimic = rules.mimics.get(joints[k])
-            result.append(_joint(model, k, joints[k], kind, parent, child, before, mimic, where, snap, notes))
-        parent, before = child, Placement()
-    return result
-
-
-def _joint(
-    model: MjModel,
-    k: int,
-    name: str,
-    kind: str,
-    parent: str,
-    child: str,
-    before: Placement,
-    mimic: Mimic | None,
-    where: str,
-    snap: bool,
-    notes: list[str],
-) -> TreeJoint:
-    at = Placement(translation=_lengths(model.jnt_pos[k], snap))
-    axis, snapped = snapped_unit_vector([float(v) for v in model.jnt_axis[k]], f"{where}: joint {name!r}: axis", snap)
-    note_snapped(notes, f"joint {name}: axis = {_printed(model.jnt_axis[k])}", snapped, "a coordinate axis")
-    start = float(model.qpos0[model.jnt_qposadr[k]])
-    reference, snapped = motion(kind, axis, -exact(start), snap)
-    note_snapped(notes, f"joint {name}: ref = {start:.6g}", snapped)
-    dof, spring = model.jnt_dofadr[k], exact(float(model.jnt_stiffness[k]))
-    rest = exact(float(model.qpos_spring[model.jnt_qposadr[k]]))
-    armature = float(model.dof_armature[dof]) + reflected(model, k, "armature")
-    damping = float(model.dof_damping[dof]) + reflected(model, k, "damping")
-    return TreeJoint(
-        name=name,
-        kind=kind if model.jnt_limited[k] or kind == "prismatic" else "continuous",
-        parent=parent,
-        child=child,
-        before=before @ at @ reference,
-        axis=axis,
-        after=at.inverse() if any(at.translation) else Placement(),
-        mimic=mimic,
-        limits=_limits(model, k),
-        friction=Friction(exact(damping), exact(float(model.dof_frictionloss[dof])), offset=-spring * rest),
-        transmission=Transmission(rotor_inertia=exact(armature)),
-        spring=spring,
-    )
 
 
 def _limits(model: MjModel, k: int) -> Limits:
@@ -252,23 +254,8 @@ def _inertia(model: MjModel, b: int, name: str) -> Body:
     return body_from_com(m, [float(v) for v in model.body_ipos[b]], tensor, name)
 
 
-def _placement(position: np.ndarray, quaternion: np.ndarray, snap: bool, notes: list[str], who: str) -> Placement:
-    w, x, y, z = map(float, quaternion)
-    if x == y == z == 0:
-        return Placement(translation=_lengths(position, snap))
-    rotation, snapped = rotation_from_quaternion(w, x, y, z, snap)
-    note_snapped(notes, f"{who}: quat = {_printed(quaternion)}", snapped, "ratios of 0 and 1")
-    return Placement(rotation, _lengths(position, snap))
-
-
 def _printed(values: np.ndarray) -> str:
     return " ".join(f"{float(v):.6g}" for v in values)
-
-
-def _lengths(values: np.ndarray, snap: bool) -> Vector:
-    least = SNAP_LENGTH if snap else 0.0
-    # NaN is not below anything: it stays, and is refused.
-    return tuple(Fraction(0) if abs(v) < least else exact(float(v), "a position") for v in values)  # type: ignore[return-value]
 
 
 _CONNECT, _WELD, _JOINT = 0, 1, 2
