@@ -42,6 +42,15 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def span_of(names: Sequence[str]) -> str:
+    """Return names that follow each other by the first and the last.
+
+    >>> span_of(["q1"]), span_of(["q1", "q2", "q3"])
+    ('q1', 'q1 ... q3')
+    """
+    return names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
+
+
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows as lines of aligned columns; the first row is the heading.
 

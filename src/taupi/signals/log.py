@@ -16,7 +16,7 @@ from taupi.signals.base_motion import BaseMotion, checked_base, checked_contacts
 from taupi.signals.drive import Drive
 from taupi.signals.known_torque import check_known_torque
 from taupi.signals.stretches import Stretches, gap_rows
-from taupi.tables import html_lines, html_table, table
+from taupi.tables import html_lines, html_table, span_of, table
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -202,10 +202,11 @@ class Log:
                 array = np.broadcast_to(array, (len(time), n))
             if array.shape != (len(time), n):
                 raise TaupiError(
-                    "{argument} has shape {got}, expected {expected}",
+                    "{argument} has shape {got}, expected {expected}: one row per time stamp, one value per joint ({joints}).",
                     argument=Argument(name),
                     got=array.shape,
-                    expected=_expected(len(time), names),
+                    expected=(len(time), n),
+                    joints=span_of(names),
                 )
             object.__setattr__(self, name, array)
         if self.segment is not None:
@@ -517,11 +518,6 @@ def _checked_delays(delays: Mapping[str, float | Sequence[float]], n: int) -> di
             )
         result[name] = tuple(np.broadcast_to(each, (n,)).tolist())
     return result
-
-
-def _expected(samples: int, names: tuple[str, ...]) -> str:
-    joints = names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
-    return f"({samples}, {len(names)}): one row per time stamp, one value per joint ({joints})."
 
 
 def _seconds(name: str, value: float) -> float:

@@ -21,6 +21,7 @@ from taupi.model.robot import Robot
 from taupi.signals.drive import Drive
 from taupi.signals.known_torque import check_known_torque
 from taupi.signals.mapping.units import DIMENSION, DUTIES, factor
+from taupi.tables import span_of
 
 Numbers = tuple[float, ...]
 
@@ -477,11 +478,6 @@ def _expanded(signal: str, channel: Channel, widths: Mapping[str, int], labels: 
         if name not in widths:
             raise unknown("column", name, widths, where)
     return names
-
-
-def span_of(names: Sequence[str]) -> str:
-    """Return the names of columns that follow each other, in short: q1 ... q6."""
-    return names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}"
 
 
 def missing_column(

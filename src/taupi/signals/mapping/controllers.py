@@ -19,10 +19,10 @@ from typing import Any
 from taupi.errors import TaupiError
 from taupi.extensions import Extensions
 from taupi.input_files import parse_toml, read_text
-from taupi.signals.mapping.columns import Channel, Columns, is_template, span_of
+from taupi.signals.mapping.columns import Channel, Columns, is_template
 from taupi.signals.mapping.guess import parse_header
 from taupi.signals.mapping.words import numbers_segments
-from taupi.tables import listed
+from taupi.tables import listed, span_of
 
 # What installed packages add: tables, or the path of a TOML file.
 ADDED: Extensions[Mapping[str, Any] | Path] = Extensions("table of controllers", "taupi.controllers")

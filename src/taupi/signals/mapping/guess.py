@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from taupi.errors import Argument, Message, TaupiError
 from taupi.signals.log import COMMANDS, SHARED
 from taupi.signals.mapping import words
-from taupi.signals.mapping.columns import Channel, span_of
+from taupi.signals.mapping.columns import Channel
 from taupi.signals.mapping.units import DIMENSION, UNITS, example
-from taupi.tables import listed
+from taupi.tables import listed, span_of
 
 _SAY_WHICH = Message("Say which: {columns}.", columns=Argument("columns", {...}))
 _MOST_WORDS = 64  # words of a header; one with more is not the name of a signal
