@@ -31,7 +31,16 @@ from taupi.signals.mapping.guess import (
 )
 from taupi.signals.mapping.tables import Table, rows_per_joint
 from taupi.signals.mapping.units import DIMENSION
-from taupi.signals.mapping.words import AXES, COMMAND_OF, counts_rows, numbers_segments, role_of, time_unit, tokens_of
+from taupi.signals.mapping.words import (
+    AXES,
+    COMMAND_OF,
+    as_number,
+    counts_rows,
+    numbers_segments,
+    role_of,
+    time_unit,
+    tokens_of,
+)
 from taupi.signals.raw_columns import RawColumn, raw_columns
 from taupi.signals.read import PathLike, read_log, read_table
 from taupi.signals.reading import Reading, ReadingOptions
@@ -477,7 +486,7 @@ def _by_stem(signal: str, headers: Sequence[Header], widths: Mapping[str, int], 
             groups += [Channel((h.name,), h.unit) for h in members]
             continue
         numbered = all(h.label.isdigit() for h in members)
-        ordered = sorted(members, key=lambda h: int(h.label)) if numbered else members
+        ordered = sorted(members, key=lambda h: as_number(h.label)) if numbered else members
         groups.append(Channel(tuple(h.name for h in ordered), ordered[0].unit))
 
     def likelihood(group: Channel) -> tuple[bool, int]:
@@ -731,8 +740,8 @@ def _families(names: Sequence[str], count: int) -> list[tuple[str, ...]]:
 
 
 def _numbers(name: str) -> list[tuple[int, str]]:
-    """Return the numbers in the name of a column, however long, so that columns with a common stem are ordered by them."""
-    return [(len(digits), digits) for digits in (word.lstrip("0") for word in re.findall(r"\d+", name))]
+    """Return the numbers in the name of a column, so that columns with a common stem are ordered by them."""
+    return [as_number(digits) for digits in re.findall(r"\d+", name)]
 
 
 def _listed(what: str, names: Sequence[str]) -> list[str]:

@@ -335,6 +335,8 @@ def test_quoted_headers_of_other_programs(tmp_path):
 def test_headers_with_numbers_of_thousands_of_digits(tmp_path):
     file = written(tmp_path / "run.csv", f"t,q10,q9,q{'1' * 5000}\n0,1,2,3\n1,2,3,4\n")
     assert tp.read_log(file).q[0].tolist() == [2, 1, 3]
+    suggestion = tp.signals.suggest_mapping(file)
+    assert [len(name) for name in suggestion.signals[1].columns] == [2, 3, 5001] and not suggestion.missing[1:]
 
 
 # Arrays and times ------------------------------------------------------------------------------------------------------

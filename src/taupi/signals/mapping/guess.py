@@ -303,7 +303,7 @@ def _by_joint(
         )
     own = list(by_label)
     if all(label.isdigit() for label in own):
-        own.sort(key=lambda label: (len(label.lstrip("0")), label.lstrip("0")))  # as numbers, however long
+        own.sort(key=words.as_number)
     if labels and (numbered := _counted_alike(own, labels)):
         by_label = {label: by_label[mine] for label, mine in numbered.items()}
     elif labels and set(own) != set(labels):

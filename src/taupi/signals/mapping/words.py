@@ -242,6 +242,16 @@ def split_number(token: str) -> tuple[str, str]:
     return (parts[1], parts[2]) if parts else (token, "")
 
 
+def as_number(digits: str) -> tuple[int, str]:
+    """Return a key that orders texts of digits as numbers, however long they are.
+
+    >>> sorted(["10", "09", "2"], key=as_number)
+    ['2', '09', '10']
+    """
+    significant = digits.lstrip("0")
+    return len(significant), significant
+
+
 def _compound(word: str) -> list[str]:
     """Return the parts of a compound, or the word alone: Sollmoment is Soll and moment, setpos3 is set, pos and 3."""
     low, number = split_number(word.lower())
