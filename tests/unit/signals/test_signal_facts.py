@@ -1,11 +1,15 @@
 """Facts about signals: limits, tables, differences, periods and bands of motion, in cases that a person can work out."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import taupi as tp
 from taupi.model.robot import Limits
+from taupi.signals.checking.commands import torque_law
 from taupi.signals.checking.rules import disagreement, turns
+from taupi.signals.checking.standstill import motion_rows
 from taupi.signals.filtering.delay import without_delays
 from taupi.signals.filtering.derivatives import central
 from taupi.signals.filtering.motion_spectrum import cutoff_bounds, motion_band, spectrum_of
@@ -171,3 +175,43 @@ def test_no_cutoff_is_above_four_fifths_of_half_the_rate():
     motion = np.stack([np.sin(2 * np.pi * 20 * t), np.sin(2 * np.pi * 15 * t)], axis=1)
     bounds = cutoff_bounds([motion, motion], [100.0, 80.0])
     assert max(bounds.most_hz, bounds.suggested_hz, bounds.least_hz) <= 0.4 * 80
+
+
+def test_rows_with_a_missing_value_say_nothing_of_a_law():
+    """A torque that a drive computed is recognised where single values are missing: their rows are left out."""
+    t = np.arange(500)[:, None] / 100
+    q, qdes = np.sin(t - 0.1), np.sin(t) + 0.1 * np.sin(3 * t)
+    log = tp.Log(t[:, 0], q, qd=np.cos(t - 0.1), tau=80 * (qdes - q) - 2.5 * np.cos(t - 0.1), qdes=qdes)
+    rows = {"q": 7, "qd": 70, "tau": 170, "qdes": 270}
+    holes = {name: np.where(np.arange(500)[:, None] == row, np.nan, log.signals[name]) for name, row in rows.items()}
+    assert torque_law(log.with_(**holes)).kp == pytest.approx([80.0])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_pause_in_a_motion_is_no_standstill_at_its_start(sign):
+    """Whichever way a joint leaves its first position, the pause after it belongs to the motion."""
+    stops = [(0.0, 1.0), (1.0, 2.0), (0.4, 1.0)]  # positions, and for how long the joint stays there, s
+    ramps = [np.full(100, stops[0][0])]
+    for (before, _), (after, seconds) in itertools.pairwise(stops):
+        ramps += [np.linspace(before, after, 100), np.full(round(100 * seconds), after)]
+    q = sign * np.concatenate(ramps)[:, None]
+    rows = motion_rows(lambda: [q], 100.0)
+    assert rows.start == pytest.approx(100, abs=10) and rows.stop == pytest.approx(500, abs=10)
+
+
+@pytest.mark.parametrize(("samples", "rate"), [(4000, 100.0), (16_000, 100.0), (4000, 400.0)])
+def test_the_density_of_noise_depends_on_its_rate_alone(samples, rate):
+    """White noise of variance s^2 has the density s^2 / rate, however long it is."""
+    noise = 1e-3 * np.random.default_rng(0).normal(size=(samples, 1))
+    assert spectrum_of(noise, rate).floor[0] == pytest.approx(1e-6 / rate, rel=0.1)
+
+
+@pytest.mark.parametrize("how", [{"derivatives": "backward"}, {"delays": {"tau": 0.013}}], ids=["backward", "delays"])
+def test_blocks_are_cut_at_both_ends_like_the_whole(how):
+    t = np.arange(3000) / 100
+    log = tp.Log(t, np.sin(t)[:, None], tau=np.cos(t)[:, None])
+    blocks = [log.rows(slice(a, a + 1000)) for a in range(0, 3000, 1000)]
+    parts = list(tp.signals.prepare_blocks(blocks, 100, 5, decimate=3, **how))
+    whole = tp.prepare(log, 5, trim=False, decimate=3, **how)
+    np.testing.assert_allclose(np.concatenate([part.time for part in parts]), whole.time)
+    np.testing.assert_allclose(np.concatenate([part.tau for part in parts])[5:-5], whole.tau[5:-5], atol=1e-6)
