@@ -226,11 +226,11 @@ class _SdfModel:
     def _put(self, name: str, pose: Node | None, scope: str, default: str, at: str) -> None:
         """Remember where a frame is: its pose, in the frame that it states or in the one by `default`."""
         base = default if pose is None else pose.attributes.get("relative_to") or default
-        placement = Placement() if pose is None else self._pose(pose, at)
+        placement = Placement() if pose is None else self._pose(pose, at, self.snap)
         full = base if base == _WORLD else scope + base
         self.frames[name] = _Frame("" if full == _WORLD else full, placement)
 
-    def _pose(self, pose: Node, at: str) -> Placement:
+    def _pose(self, pose: Node, at: str, snap: bool) -> Placement:
         text = pose.text.strip()
         if not text:
             return Placement()
@@ -239,10 +239,10 @@ class _SdfModel:
             raise unknown("rotation_format", form, ("euler_rpy", "quat_xyzw"), at)
         words = text.split(None, 8)
         values = self._numbers(text, 7 if form == "quat_xyzw" else 6, f"{at}: <pose>")
-        place = tuple(Fraction(0) if self.snap and abs(v) < SNAP_LENGTH else v for v in values[:3])
+        place = tuple(Fraction(0) if snap and abs(v) < SNAP_LENGTH else v for v in values[:3])
         if form == "quat_xyzw":
             x, y, z, w = words[3:]
-            rotation, snapped = rotation_from_quaternion(w, x, y, z, self.snap)
+            rotation, snapped = rotation_from_quaternion(w, x, y, z, snap)
             note_snapped(self.notes, f"{at}: quat_xyzw = {x} {y} {z} {w}", snapped, "ratios of 0 and 1")
             return Placement(rotation, place)  # type: ignore[arg-type]
         rotation, worst = IDENTITY3, 0.0
@@ -250,7 +250,7 @@ class _SdfModel:
             if value:
                 degrees = pose.attributes.get("degrees") in ("true", "1")
                 angle = math.radians(value) if degrees else word
-                turn, snapped = rotation_about(axis, angle, self.snap, f"{at}: <pose>")
+                turn, snapped = rotation_about(axis, angle, snap, f"{at}: <pose>")
                 worst = max(worst, abs(snapped))
                 rotation = matmul(turn, rotation)
         note_snapped(self.notes, f"{at}: pose = {' '.join(words[3:])}", worst, "right angles")
@@ -272,10 +272,9 @@ class _SdfModel:
         entries = [self._number(inertia, key, default) for key, default in keys]
         if not m and not any(entries):
             return NO_BODY
-        pose, snap = inertial.first("pose"), self.snap
-        self.snap = False  # the rotation of an inertial is not part of the geometry
-        placed = Placement() if pose is None else self._pose(pose, at)
-        self.snap = snap
+        pose = inertial.first("pose")
+        # The rotation of an inertial is not part of the geometry, and not snapped.
+        placed = Placement() if pose is None else self._pose(pose, at, snap=False)
         tensor = symmetric(*entries) if placed.rotation is IDENTITY3 else turned(symmetric(*entries), placed.rotation)
         return body_from_com(m, placed.translation, tensor, at)
 

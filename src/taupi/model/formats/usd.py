@@ -273,7 +273,7 @@ class _Stage:
         ):
             targets = [str(target) for target in relation.GetTargets()]
             path = targets[0] if targets else ""
-            own = self._placed(position.Get(), rotation.Get(), self._scale(path), f"joint {name}, body {k}")
+            own = self._placed(position.Get(), rotation.Get(), self._scale(path), f"joint {name}, body {k}", self.snap)
             if path not in self.bodies:  # the world, or what stands still in it
                 own = own if not path else self._pose(path) @ own
                 path = ""
@@ -283,24 +283,26 @@ class _Stage:
             raise TaupiError("{where}: joint {joint!r} joins a body to itself.", where=self.where, joint=name)
         return _UsdJoint(prim, name, kind, (sides[0], sides[1]), (frames[0], frames[1]))
 
-    def _placed(self, position: Sequence[float], rotation: Gf.Quatf, scale: Sequence[float], what: str) -> Placement:
+    def _placed(
+        self, position: Sequence[float], rotation: Gf.Quatf, scale: Sequence[float], what: str, snap: bool
+    ) -> Placement:
         """Return a placement from a stage's position and quaternion."""
         place = [0.0, 0.0, 0.0] if position is None else [float(v) for v in position]
         if not all(math.isfinite(v) for v in place):
             raise TaupiError("{where}: {what} has no position.", where=self.where, what=what)
-        translation = tuple(self._length(v * s) for v, s in zip(place, scale, strict=True))
+        translation = tuple(self._length(v * s, snap) for v, s in zip(place, scale, strict=True))
         if rotation is None:
             return Placement(translation=translation)
         w, x, y, z = (_decimal(v) for v in (rotation.GetReal(), *rotation.GetImaginary()))
         if not any((w, x, y, z)):
             return Placement(translation=translation)
-        matrix, snapped = rotation_from_quaternion(w, x, y, z, self.snap)
+        matrix, snapped = rotation_from_quaternion(w, x, y, z, snap)
         note_snapped(self.notes, f"{what}: rotation", snapped, "ratios of 0 and 1")
         return Placement(matrix, translation)
 
-    def _length(self, value: float) -> Scalar:
+    def _length(self, value: float, snap: bool) -> Scalar:
         metres = _decimal(value) * exact(self.metre)
-        return Fraction(0) if self.snap and abs(metres) < SNAP_LENGTH else metres
+        return Fraction(0) if snap and abs(metres) < SNAP_LENGTH else metres
 
     def _scale(self, path: str) -> tuple[float, float, float]:
         self._pose(path)
@@ -322,7 +324,7 @@ class _Stage:
         rows = Gf.Matrix3d(transform.GetRotation().GetQuat())
         matrix, snapped = rotation_from_matrix([[rows[j][i] for j in range(3)] for i in range(3)], self.snap)
         note_snapped(self.notes, f"{path}: rotation", snapped, "a right angle")
-        place = tuple(self._length(float(v)) for v in transform.GetTranslation())
+        place = tuple(self._length(float(v), self.snap) for v in transform.GetTranslation())
         if not all(math.isfinite(v) and v > 0 for v in (across, along, up)):
             raise TaupiError("{where}: {path} is mirrored, or has no size.", where=self.where, path=path)
         self.poses[path], self.scales[path] = Placement(matrix, place), (across, along, up)
@@ -354,18 +356,14 @@ class _Stage:
                 missing="inertia" if m else "mass",
             )
         at = f"{self.where}: {name}"
-        placed = self._com(centre, axes, prim, at)
+        # The place of a mass is not part of the geometry, and not snapped.
+        scale = self._scale(str(prim.GetPath()))
+        placed = self._placed(centre, axes, scale, f"{at}: centre of mass", snap=False)
         kilogram, metre = exact(self.kilogram), exact(self.metre)
         moments = [_decimal(v) * kilogram * metre**2 for v in inertia]
         zero = Fraction(0)
         tensor = turned(symmetric(moments[0], zero, zero, moments[1], zero, moments[2]), placed.rotation)
         return body_from_com(_decimal(m) * kilogram, placed.translation, tensor, at)
-
-    def _com(self, centre: Sequence[float], axes: Sequence[float], prim: Usd.Prim, at: str) -> Placement:
-        snap, self.snap = self.snap, False  # not part of the geometry
-        placed = self._placed(centre, axes, self._scale(str(prim.GetPath())), f"{at}: centre of mass")
-        self.snap = snap
-        return placed
 
     def _limits(self, joint: _UsdJoint) -> tuple[Limits, bool]:
         """Return the limits of a joint, and whether it has any of position."""
