@@ -250,8 +250,10 @@ R = TypeVar("R", bound=Reading)
 def asked_part(log: Log, reading: Reading) -> Log:
     """Return the rows of a log that `reading` selects, encoder offsets added; the log itself if it selects nothing."""
     (part,) = asked_blocks([log], reading, len(log))
-    note = _part_note(reading, len(part), len(log))
-    return part.with_(notes=note) if note else part
+    notes = [f"{len(part)} of {len(log)} samples are read"] if len(part) < len(log) else []
+    if reading.encoder_offset is not None:
+        notes.append(f"encoder offset {reading.encoder_offset} added to q")
+    return part.with_(notes="; ".join(notes)) if notes else part
 
 
 def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator[Log]:
@@ -341,12 +343,3 @@ def _bounds(reading: Reading) -> list[Argument]:
     if "rows" in values:
         values["rows"] = ":".join("" if end is None else str(end) for end in values["rows"])
     return [Argument(name, value) for name, value in values.items()]
-
-
-def _part_note(reading: Reading, kept: int, rows: int) -> str:
-    parts = []
-    if kept < rows:
-        parts.append(f"{kept} of {rows} samples are read")
-    if reading.encoder_offset is not None:
-        parts.append(f"encoder offset {reading.encoder_offset} added to q")
-    return "; ".join(parts)

@@ -139,7 +139,7 @@ class _Stage:
         """Return the links and joints of the articulation with the most joints, oriented from its root."""
         from pxr import Usd, UsdPhysics
 
-        joints: list[object] = []
+        joints: list[Usd.Prim] = []
         for count, prim in enumerate(Usd.PrimRange.Stage(self.stage, Usd.TraverseInstanceProxies())):
             if count > budget().nodes:
                 raise TaupiError("{where} has more than {most} prims.", where=self.where, most=budget().nodes)
@@ -156,7 +156,8 @@ class _Stage:
                 bodies=len(self.bodies),
                 joints=len(joints),
             )
-        read = [self._joint(prim) for prim in joints if self._enabled(prim)]
+        enabled = (prim for prim in joints if prim.GetAttribute("physics:jointEnabled").Get() in (None, True))
+        read = [self._joint(prim) for prim in enabled]
         root, reached = self._root(read)
         counts = Counter(prim.GetName() for path, prim in self.bodies.items() if path in reached)
         names = {p: self.bodies[p].GetName() if counts[self.bodies[p].GetName()] == 1 else p for p in reached}
@@ -175,10 +176,6 @@ class _Stage:
         return Tree(
             name, self.where, tuple(links), sorted_joints, tuple(self.notes), large_snaps=tuple(self.notes.large)
         )
-
-    def _enabled(self, prim: Usd.Prim) -> bool:
-        enabled = prim.GetAttribute("physics:jointEnabled").Get()
-        return enabled is None or bool(enabled)
 
     def _root(self, joints: Sequence[_UsdJoint]) -> tuple[str, list[str]]:
         """Return the root of the largest set of bodies that joints connect, and its bodies from the root on."""

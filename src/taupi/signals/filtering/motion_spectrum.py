@@ -143,7 +143,7 @@ def cutoff_bounds(motions: Sequence[np.ndarray], rates_hz: Sequence[float]) -> C
     noise_hz, energy_hz = (float(np.median(v[v > 0])) if (v > 0).any() else 0.0 for v in motion_band(spectrum))
     ends = _ends_of_motion(spectrum)
     # A joint that shows only noise does not count.
-    for j, end in [(j, end) for j, end in ends if f[end] > _peak_hz(spectrum, j)] or ends:
+    for j, end in [(j, end) for j, end in ends if end > np.argmax(spectrum.velocity[:, j])] or ends:
         squared = (2 * np.pi * f[: end + 1]) ** 2
         velocity = np.clip(spectrum.velocity[: end + 1, j] - spectrum.floor[j] * squared, 0.0, None)
         share = np.cumsum(velocity)
@@ -169,11 +169,6 @@ def _ends_of_motion(spectrum: Spectrum) -> list[tuple[int, int]]:
         strong = loud & (velocity[:, j] > _STRONG * velocity[peak, j])
         result.append((int(j), _end_of_motion(f, loud, strong, peak)))
     return result
-
-
-def _peak_hz(spectrum: Spectrum, joint: int) -> float:
-    """Return the frequency (Hz) at which the velocity of a joint has its greatest power."""
-    return float(spectrum.f[np.argmax(spectrum.velocity[:, joint])])
 
 
 def _end_of_motion(f: np.ndarray, loud: np.ndarray, strong: np.ndarray, at: int) -> int:
