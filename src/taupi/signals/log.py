@@ -354,7 +354,7 @@ class Log:
         """The rows at which another run begins, such as another episode, by `segment`; empty for a single run."""
         if self.segment is None:
             return np.zeros(0, dtype=int)
-        return np.flatnonzero(np.diff(self.segment) != 0) + 1
+        return np.flatnonzero(differ(self.segment[:-1], self.segment[1:])) + 1
 
     def segments(self, gap: float | None = None) -> tuple[Log, ...]:
         """Return the pieces of the log: its runs, cut at gaps, and where time steps backwards.
@@ -453,6 +453,16 @@ class Log:
         time = self.time[kept].tolist()
         pictures = [html_lines(name, time, value[kept].T.tolist()) for name, value in self.signals.items()]
         return html_table(summary(self), _rows(self)) + "".join(pictures)
+
+
+def differ(before: ArrayLike, after: ArrayLike) -> np.ndarray:
+    """Return whether rows with these numbers belong to different runs; rows without a number that follow each other do not.
+
+    >>> differ([0.0, 0.0, np.nan], [0.0, np.nan, np.nan]).tolist()
+    [False, True, False]
+    """
+    a, b = np.asarray(before, dtype=float), np.asarray(after, dtype=float)
+    return np.asarray((a != b) & ~(np.isnan(a) & np.isnan(b)))
 
 
 def _array(value: ArrayLike, name: str, dimensions: int) -> np.ndarray:

@@ -20,7 +20,7 @@ from taupi.signals.base_motion import joined_bases
 from taupi.signals.formats import FORMATS, format_by_ending, format_names, format_of, sniffed
 from taupi.signals.formats.files import readable_source, sha256
 from taupi.signals.formats.sources import Source, shown_address
-from taupi.signals.log import Log, LogSource
+from taupi.signals.log import Log, LogSource, differ
 from taupi.signals.mapping.columns import Columns, ColumnsLike
 from taupi.signals.mapping.tables import Table
 from taupi.signals.mapping.words import numbers_segments
@@ -128,7 +128,7 @@ def runs_of_file(path: PathLike, robot: Robot | None, reading: Streaming) -> lis
     edges, row, last = [0], 0, None
     for block in block_reader(path, reading.block, robot, reading)():
         if block.segment is not None:
-            edges += [row] if last is not None and block.segment[0] != last else []
+            edges += [row] if last is not None and differ(last, block.segment[0]) else []
             edges += (row + block.seams).tolist()
             last = block.segment[-1]
         row += len(block)

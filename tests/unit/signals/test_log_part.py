@@ -5,7 +5,8 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
-from taupi.signals.read import asked_part
+from taupi.signals.read import asked_part, runs_of_file
+from taupi.signals.reading import Streaming
 
 
 def made(rows=1000, start=1000.3):
@@ -105,3 +106,13 @@ def test_identify_takes_parts_of_files_streams_and_logs(tmp_path):
         assert np.abs(fit.values - want.values).max() < 1e-9 * np.abs(want.values).max()
     assert fit.validate(log, begin=5).relative < 1e-3 and fit.validate(log).relative > 0.5
     assert fit.validate(path, rows="500:").relative < 1e-3
+
+
+@pytest.mark.parametrize("block", [16, 17, 100])
+def test_rows_without_the_number_of_a_run_are_one_run(tmp_path, block):
+    runs = np.repeat([0, np.nan, 1], [10, 25, 15])
+    log = tp.Log(np.arange(50) / 100, np.arange(50.0)[:, None], segment=runs)
+    assert log.seams.tolist() == [10, 35] and [len(run) for run in log.runs()] == [10, 25, 15]
+    tp.write_log(log, tmp_path / "run.npz")
+    found = runs_of_file(tmp_path / "run.npz", None, Streaming(block=block))
+    assert [run.rows for run in found] == [(0, 10), (10, 35), (35, 50)]

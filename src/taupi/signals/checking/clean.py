@@ -12,7 +12,7 @@ from taupi.settings import settle
 from taupi.signals.base_motion import BaseMotion
 from taupi.signals.checking import rules
 from taupi.signals.filtering.smoothing import Gaps, GapsOptions
-from taupi.signals.log import COMMANDS, Log
+from taupi.signals.log import COMMANDS, Log, differ
 from taupi.signals.stretches import Stretches, mean_step, median_step
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def refuse_several_runs(log: Log, before: float | None = None) -> None:
 
     `before` is the number of the run before a block of a stream.
     """
-    other = before is not None and log.segment is not None and bool(log.segment[0] != before)
+    other = before is not None and log.segment is not None and bool(differ(before, log.segment[0]))
     if not len(log.seams) and not other:
         return
     raise TaupiError(
