@@ -92,6 +92,9 @@ def test_a_fit_is_exported_from_its_file(command, two, tmp_path):
     code, _, err = command("export", fit, "-o", tmp_path / "new.urdf")
     assert code == 3 and "exists already" in err and "--force" in err
     assert command("export", fit, "-o", tmp_path / "new.urdf", "--force")[0] == 0
+    for option, value in (("--samples", 5), ("--seed", 1), ("--timestep", 0.001), ("--target-version", "4.0")):
+        code, _, err = command("export", fit, "-o", tmp_path / "alone.urdf", option, value)
+        assert code == 3 and option in err and "--for" in err and not (tmp_path / "alone.urdf").exists()
     code, _, err = command("export", fit, "-o", tmp_path / "new.sdf")
     assert code == 3 and "expected a name ending in .urdf, .xml or .toml" in err and not (tmp_path / "new.sdf").exists()
 

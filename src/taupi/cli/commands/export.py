@@ -17,6 +17,8 @@ from taupi.signals.reading import Reading
 if TYPE_CHECKING:
     from taupi.identification.results.fit import Fit
 
+_TIMESTEP = 0.002  # s
+
 
 def export(
     fit: FitArgument,
@@ -53,7 +55,7 @@ def export(
     ] = None,
     timestep: Annotated[
         float, typer.Option("--timestep", help="The target's step, s, in which delays are counted.")
-    ] = 0.002,
+    ] = _TIMESTEP,
     refit: Annotated[
         list[Path] | None,
         typer.Option(
@@ -103,8 +105,15 @@ def export(
         settings = {"version": version, "timestep": timestep, "samples": samples, "seed": seed}
         _export_for(fit, target, output, settings, refit or [], check or [], anyway, force, reading, preparation)
         return
-    if refit:
-        raise TaupiError("--refit fits drives with the steps of a target: it goes with --for.")
+    of_targets = {
+        "--target-version": version is not None,
+        "--timestep": timestep != _TIMESTEP,
+        "--refit": refit,
+        "--samples": samples,
+        "--seed": seed,
+    }
+    if unused := [option for option, given in of_targets.items() if given]:
+        raise TaupiError("Without a target, there is no use for {unused:and}: name one with --for.", unused=unused)
     form, path = _form_of(output, mjcf)
     if check and form != "mjcf":
         raise TaupiError("--check shows what is lost in MuJoCo: it goes with --for, --mjcf, or an output in .xml.")
