@@ -47,12 +47,12 @@ GainOption = Annotated[
 ]
 
 
-def law_names(options: Sequence[str], default: str) -> list[str]:
-    """Return the laws of an option that is repeated or separated by commas, each once; by default the default laws."""
+def law_names(options: Sequence[str]) -> list[str]:
+    """Return the laws of an option that is repeated or separated by commas, each once."""
     chosen = list(dict.fromkeys(name for text in options for name in names(text)))
     for name in chosen:
         law_class(name)  # refuses what is unknown
-    return chosen or [default]
+    return chosen
 
 
 def build_laws(

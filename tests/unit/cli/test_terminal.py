@@ -15,7 +15,7 @@ from command_line import taupi
 
 from taupi.cli.command import STEPS, ending, next_step
 from taupi.cli.commands import COMMANDS
-from taupi.cli.main import command_of
+from taupi.cli.main import command_of, run
 from taupi.cli.terminal import fitted, on_a_terminal
 from taupi.progress import progress
 from taupi.tables import table
@@ -137,6 +137,16 @@ def test_on_a_terminal_of_80_columns(tmp_path):
     assert max(map(len, lines)) <= 80
     # On a busy machine, the line of progress is erased below it.
     assert [line for line in lines if line][-1] == "next: taupi excite puma560 --duration 10 -o motion"
+
+
+def test_a_command_that_ends_well_says_what_comes_next(monkeypatch):
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, OnATerminal())
+    monkeypatch.setattr(sys, "argv", ["taupi", "bounds", "elbow2r", "--properties"])
+    err = sys.stderr
+    with pytest.raises(SystemExit) as end:
+        run()
+    assert not end.value.code and err.getvalue().splitlines()[-1].endswith("next: taupi control elbow2r -o control")
 
 
 NAME = "\x1b]0;title\x07 \x9b2J \u202eelbow"

@@ -48,7 +48,9 @@ def bounds(
             raise TaupiError("--properties draws its own states: leave --range out.")
         properties = tp.properties(arm, seed=seed)
         print(json.dumps(properties.to_dict(), indent=2) if as_json else properties)
-        raise typer.Exit(ExitCode.GOOD if properties.holds else ExitCode.NOT_ACHIEVED)
+        if not properties.holds:
+            raise typer.Exit(ExitCode.NOT_ACHIEVED)
+        return
     result = tp.bounds(arm, joint_ranges(arm, ranges or []), tolerance, boxes, seed)
     print(json.dumps(result.to_dict(), indent=2) if as_json else result)
 

@@ -37,7 +37,6 @@ def regressor(
     taupi regressor zollo2r --form elastic
     taupi regressor elbow2r --at '[[0.1,0.2],[0.3,0.4],[0.5,0.6]]' --json
     """
-
     program = build_program("regressor", description.load(robot), names(terms), form, coupling=coupling)
     if at is not None:
         print(value_text(program, at, as_json))
@@ -84,7 +83,7 @@ def value_text(program: Program, at: str, as_json: bool) -> str:
         raise TaupiError("{at} is {got!r}, expected JSON: a list of the vectors {names}.", got=at[:60], names=names)
     value = program.compile("numpy")(*state)
     if not all(map(math.isfinite, value.ravel())):
-        raise TaupiError("{at} gives a result that is not finite: are all its numbers?")
+        raise TaupiError("{at} gives a result that is not finite: are all of its numbers finite?")
     if as_json:
         return json.dumps({"columns": list(program.parameters.names), "Y": value.tolist()})
     return "\n".join(" ".join(f"{v: .9g}" for v in row) for row in value.reshape(-1, value.shape[-1]))

@@ -49,7 +49,8 @@ def reproduce(
     if output is not None:
         files = reproduction.write(output, force)
         print(f"wrote {', '.join(str(output / file) for file in files)}", file=sys.stderr)
-    raise typer.Exit(ExitCode.GOOD if reproduction.holds else ExitCode.NOT_ACHIEVED)
+    if not reproduction.holds:
+        raise typer.Exit(ExitCode.NOT_ACHIEVED)
 
 
 def _listing(as_json: bool) -> str:

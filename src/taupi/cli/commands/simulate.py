@@ -47,4 +47,5 @@ def simulate(robot: RobotArgument, *, law: LawOption = None, options: Simulation
         print(remark, file=sys.stderr)
     if options.output is not None:
         print(written(write_runs([trial], options.output, (), options.force), options.output), file=sys.stderr)
-    raise typer.Exit(ExitCode.GOOD if run.complete else ExitCode.NOT_ACHIEVED)
+    if not run.complete:
+        raise typer.Exit(ExitCode.NOT_ACHIEVED)

@@ -81,8 +81,7 @@ def study(
         refuse_to_overwrite(output, force)
     drawn = None if fit is None else tp.samples(load_torque_fit(fit), roll_outs, seed)
     arm = description.load(robot) if drawn is None else drawn[0]
-    names = law_names(law or (), "") if law else list(LAWS)
-    laws = list(build_laws(names, arm, split_names(terms), gain).values())
+    laws = list(build_laws(law_names(law or ()) or LAWS, arm, split_names(terms), gain).values())
     surroundings.warn_of_late_payloads(horizon.duration)
     settings: dict[str, Any] = {
         "plant": dataclasses.replace(surroundings, rigid=True).plant(arm, split_names(terms)),

@@ -25,8 +25,9 @@ def validate(
     reading: Reading,
     preparation: ValidationPreparation,
 ) -> None:
-    """Show how well a fit predicts the torque of logs, joint by joint. Logs are read and
-    prepared like those of the fit by default.
+    """Show how well a fit predicts the torque of logs, joint by joint.
+
+    Logs are read and prepared like those of the fit by default.
 
     \b
     taupi validate out run3.csv
