@@ -7,7 +7,7 @@ import itertools
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from taupi.errors import Argument, Spelling, TaupiError
 from taupi.input_files import parse_toml
 from taupi.model.formats.toml_writer import quoted
 from taupi.model.robot import Robot
-from taupi.signals.checking.check import Finding, check_log
+from taupi.signals.checking.check import Finding, LogReport, check_log
 from taupi.signals.checking.units_found import units_found
 from taupi.signals.formats import format_of, sniffed
 from taupi.signals.formats.files import readable_source
@@ -148,16 +148,24 @@ class Answer:
     Attributes:
         text: It as TOML, as it would be saved.
         problem: Why the log cannot be read with it, in a sentence; "" if it can.
-        summary: The log in one line.
-        findings: What is wrong with the log, or worth knowing.
+        report: The check of the log; None if it cannot be read.
         units: Units that its numbers suggest.
     """
 
     text: str
     problem: str = ""
-    summary: str = ""
-    findings: tuple[Finding, ...] = ()
-    units: tuple[UnitOffer, ...] = field(default=())
+    report: LogReport | None = None
+    units: tuple[UnitOffer, ...] = ()
+
+    @property
+    def summary(self) -> str:
+        """The log in one line; "" if it cannot be read."""
+        return "" if self.report is None else self.report.summary
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is wrong with the log, or worth knowing."""
+        return () if self.report is None else self.report.findings
 
 
 def sheet_of(path: str, robot: Robot | None) -> Sheet:
@@ -339,7 +347,7 @@ def answer(
     offers = tuple(
         UnitOffer(s, unit, found.message) for found in units_found(log, joints) for s, unit in found.units.items()
     )
-    return Answer(text, "", report.summary, report.findings, offers)
+    return Answer(text, "", report, offers)
 
 
 def _read(path: str, robot: Robot | None, columns: Columns) -> Log:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 from urllib.parse import quote
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.errors import Spelling, TaupiError
 from taupi.excitation.writers import FORMATS
 from taupi.identification.estimators import ADDED, ESTIMATORS
 from taupi.model import catalogue
@@ -21,7 +22,6 @@ from taupi.studio.jobs import Job
 from taupi.studio.mapping import SEGMENT, SIGNALS, Answer, Assignment, Column, Sheet
 
 WIDTH, HEIGHT = 160, 34  # of a small picture
-_STATES = {"running": "running", "done": "done", "failed": "failed", "cancelled": "cancelled"}
 
 
 def whole(form: str, fields: Fields, folder: Folder, content: Child, live: Element, job: Element) -> list[Child]:
@@ -48,6 +48,11 @@ def whole(form: str, fields: Fields, folder: Folder, content: Child, live: Eleme
     ]
 
 
+def _robots(folder: Folder) -> Element:
+    """Return the robots that the field of a robot offers: built-in ones, and descriptions in the folder."""
+    return names_to_choose("robots", [*catalogue.names(), *folder.robots()])
+
+
 def robot_form(fields: Fields, folder: Folder) -> Element:
     """Return what the page of the robot asks."""
     return tag(
@@ -68,7 +73,7 @@ def robot_form(fields: Fields, folder: Folder) -> Element:
             labelled("Tip", field("tip", fields.one("tip")), "the link at which the chain ends; the last one if empty"),
             class_="fields",
         ),
-        names_to_choose("robots", [*catalogue.names(), *folder.robots()]),
+        _robots(folder),
     )
 
 
@@ -93,7 +98,7 @@ def columns_form(fields: Fields, folder: Folder, table: Element) -> Element:
             class_="fields",
         ),
         names_to_choose("logs", folder.logs()),
-        names_to_choose("robots", [*catalogue.names(), *folder.robots()]),
+        _robots(folder),
         table,
     )
 
@@ -228,7 +233,7 @@ def assignments(fields: Fields, sheet: Sheet) -> list[Assignment]:
     return taken
 
 
-def live_answer(fields: Fields, known: Answer, lines: Sequence[str], missing: Sequence[str] = ()) -> Element:
+def live_answer(fields: Fields, known: Answer, spelling: Spelling = str, missing: Sequence[str] = ()) -> Element:
     """Return what the check says about a mapping, and the mapping, with a button that saves it."""
     offers = [
         tag(
@@ -248,9 +253,9 @@ def live_answer(fields: Fields, known: Answer, lines: Sequence[str], missing: Se
     said, told = ([tag("p", known.problem, class_="problem")] if known.problem else []), known.problem.lower()
     # Of a mapping without positions, the problem has these sentences itself.
     said += [tag("p", f"to complete: {s}", class_="soft") for s in missing if told and s.lower() not in told]
-    if known.summary:
+    if known.report is not None:
         said.append(tag("p", tag("b", known.summary)))
-        said.append(tag("pre", "\n".join(lines)))
+        said.append(tag("pre", "\n".join(known.report.lines(spelling))))
     save = tag(
         "div",
         labelled("Save as", field("save", fields.one("save"))),
@@ -307,10 +312,10 @@ def _run_row(form: str, fields: Fields) -> list[Child]:
     ]
 
 
-def _shell(words: object, fields: Fields, identity: str) -> Element:
+def _shell(words: Callable[[Fields], list[str]], fields: Fields, identity: str) -> Element:
     """Return a command as it is typed, with a button that copies it; or what is missing."""
     try:
-        text = shlex.join(["taupi", *words(fields)])  # type: ignore[operator]
+        text = shlex.join(["taupi", *words(fields)])
     except TaupiError as error:
         return tag("p", str(error), class_="soft", id=identity)
     return tag(
@@ -361,7 +366,7 @@ def fit_form(fields: Fields, folder: Folder) -> Element:
             ),
             class_="fields",
         ),
-        names_to_choose("robots", [*catalogue.names(), *folder.robots()]),
+        _robots(folder),
         tag("div", tag("table", tag("caption", "Logs in this folder"), tag("tbody", *logs)), class_="wide")
         if logs
         else tag("p", "There is no log in this folder.", class_="problem"),
@@ -404,7 +409,7 @@ def excite_form(fields: Fields, folder: Folder) -> Element:
             ),
             class_="fields",
         ),
-        names_to_choose("robots", [*catalogue.names(), *folder.robots()]),
+        _robots(folder),
         names_to_choose("limits", tables),
         tag(
             "fieldset",
@@ -428,18 +433,20 @@ def files_page(folder: Folder, shown_at: str) -> Element:
     return tag(
         "section",
         tag("h2", "Pages"),
-        tag("ul", *(_link(name, shown_at) for name in pages))
+        tag("ul", *(tag("li", _link(name, shown_at)) for name in pages))
         if pages
         else tag("p", "None yet: a fit or a motion writes one.", class_="soft"),
         tag("h2", "Files"),
-        tag("ul", *(_link(name, shown_at) for name in names if not is_page(name)))
+        tag("ul", *(tag("li", _link(name, shown_at)) for name in names if not is_page(name)))
         if names
         else tag("p", "The folder is empty."),
     )
 
 
-def _link(name: str, shown_at: str) -> Element:
-    return tag("li", tag("a", name, href=f"{shown_at}{quote(name)}", target="_blank", rel="noopener noreferrer"))
+def _link(name: str, shown_at: str, text: str = "", **attributes: str) -> Element:
+    """Return a link to a file, which opens in a tab of its own; its `text` is the file's name by default."""
+    address = f"{shown_at}{quote(name)}"
+    return tag("a", text or name, href=address, target="_blank", rel="noopener noreferrer", **attributes)
 
 
 def job_section(job: Job | None, folder: Folder, shown_at: str, problem: str = "") -> Element:
@@ -453,7 +460,7 @@ def job_section(job: Job | None, folder: Folder, shown_at: str, problem: str = "
         trouble,
         tag("h2", "The last command"),
         tag("p", tag("code", job.command), class_="shell"),
-        tag("p", tag("b", f"{_STATES[state]}{why}", class_=f"state {state}"), f" {job.seconds:.0f} s", role="status"),
+        tag("p", tag("b", f"{state}{why}", class_=f"state {state}"), f" {job.seconds:.0f} s", role="status"),
     ]
     if state == "running":
         parts += [_bar(task) for task in job.tasks]
@@ -461,21 +468,14 @@ def job_section(job: Job | None, folder: Folder, shown_at: str, problem: str = "
     results = folder.results(job.output) if job.output and state == "done" else []
     if results:
         pages = [name for name in results if is_page(name)]
-        parts += [tag("p", _open(name, shown_at)) for name in pages]
-        parts.append(tag("ul", *(_link(name, shown_at) for name in results if name not in pages)))
+        parts += [tag("p", _link(name, shown_at, text=f"Open {name}", class_="open")) for name in pages]
+        parts.append(tag("ul", *(tag("li", _link(name, shown_at)) for name in results if name not in pages)))
     parts += [tag("pre", text) for text in (job.talk, job.output_text) if text.strip()]
     return tag("section", *parts, id="job", data_state=state, aria_label="The last command")
 
 
-def _open(name: str, shown_at: str) -> Element:
-    return tag(
-        "a", f"Open {name}", href=f"{shown_at}{quote(name)}", target="_blank", rel="noopener noreferrer", class_="open"
-    )
-
-
-def _bar(task: object) -> Element:
-    assert isinstance(task, dict)
-    total, title = task["total"], str(task["title"])
+def _bar(task: Mapping[str, Any]) -> Element:
+    total, title = task["total"], task["title"]
     bar = tag(
         "progress", value=str(task["done"]) if total else None, max=str(total) if total else None, aria_label=title
     )

@@ -17,7 +17,7 @@ from taupi.errors import Spelling, TaupiError
 from taupi.files import write_text
 from taupi.model.load import load
 from taupi.model.robot import Robot
-from taupi.reporting.viewer.access import Access
+from taupi.reporting.viewer.access import LAST_PORT, Access
 from taupi.studio import pages
 from taupi.studio.elements import Element, page_of, tag, text_of
 from taupi.studio.folder import Folder, is_page
@@ -30,10 +30,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from taupi.signals.checking.check import Finding
-
 HOST = "127.0.0.1"
-LAST_PORT = 65535
 _PORTS = 100  # that are tried
 _MOST = 2_000_000  # bytes of a form
 # The studio's own pages: their script and their style only, and nothing from elsewhere.
@@ -151,8 +148,7 @@ class Studio:
         if sheet is None:
             return tag("section", id="live")
         known = self._answer(sheet)
-        lines = [line for f in known.findings for line in _lines(f, self._spelling)] or ["no problems found"]
-        return pages.live_answer(self._fields, known, lines, sheet.missing)
+        return pages.live_answer(self._fields, known, self._spelling, sheet.missing)
 
     def _answer(self, sheet: Sheet) -> Answer:
         fields, (taken, rest) = self._fields, self._assigned(sheet)
@@ -202,12 +198,6 @@ class Studio:
         write_text(self.folder.place(name), text, bool(self._fields.one("replace")))
         self._fields = self._fields.merged(Fields({"columns": [name]}))
         return f"saved as {name}"
-
-
-def _lines(finding: Finding, spelling: Spelling) -> list[str]:
-    """Return two lines for a finding, as `taupi log` prints them."""
-    message = f"{finding.channel}: {finding.message}" if finding.channel else finding.message
-    return [f"{finding.kind}: {message}", f"    clean: {finding.spelled_rule(spelling)}"]
 
 
 def application(studio: Studio) -> Starlette:

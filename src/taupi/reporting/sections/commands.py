@@ -19,13 +19,12 @@ from taupi.identification.results.validation import Validation
 from taupi.identification.results.verdict import Verdict
 from taupi.reporting.chart import Line, chart_with_difference
 from taupi.reporting.dots import friction_chart
+from taupi.reporting.fit_content import FITTED, HELD_OUT
 from taupi.reporting.page import page
 from taupi.reporting.sections.base import Html, ProvenanceSection, Section, figure, listed, table
 from taupi.reporting.sections.fit import MOST, POINTS, Logs, VerdictSection, log_list
 from taupi.signals.log import Log
 from taupi.tables import interval_text, with_error
-
-_HELD_OUT, _FITTED = "held out", "fitted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +62,7 @@ def command_page(
 ) -> str:
     """Return the page of a fit from commands as the text of an HTML file."""
     drawn = [
-        (role, each) for role, logs in ((_HELD_OUT, validation), (_FITTED, fitted)) for each in _simulated(fit, logs)
+        (role, each) for role, logs in ((HELD_OUT, validation), (FITTED, fitted)) for each in _simulated(fit, logs)
     ]
     return page(CommandContent(fit, tuple(drawn)), COMMAND_SECTIONS if sections is None else sections)
 

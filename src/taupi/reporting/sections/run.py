@@ -11,7 +11,7 @@ import numpy as np
 
 from taupi.control.law_trial import SAMPLED, Trial
 from taupi.model.robot import Robot
-from taupi.reporting.chart import Line, coloured
+from taupi.reporting.chart import COLOURS, Line, coloured
 from taupi.reporting.film import film, strip
 from taupi.reporting.page import page
 from taupi.reporting.run_content import RunContent, run_content
@@ -123,7 +123,7 @@ def _runs_table(trials: tuple[Trial, ...], rows: list[dict[str, Any]]) -> str:
         keys.insert(-2, "payload_estimate")
     lines = []
     for k, (trial, row) in enumerate(zip(trials, rows, strict=True)):
-        name = Html(f'<span class="key n{k} c{k % 8}">{html.escape(trial.name)}</span>')
+        name = Html(f'<span class="key n{k} c{k % COLOURS}">{html.escape(trial.name)}</span>')
         cells = (number(row[key], 3) if key in row else "-" for key in keys)
         rise = f"{max(row['V_largest_rise'], 0.0):.1e}" if "V_largest_rise" in row else "-"
         ended = "" if row["complete"] else f"diverged after {row['seconds']:.4g} s"

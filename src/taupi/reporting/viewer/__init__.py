@@ -1,1 +1,1 @@
-"""A robot in three dimensions in a browser: what is drawn (`scene`), what moves (`motion`), and the page itself (`view`)."""
+"""A robot in three dimensions in a browser: what is drawn and moves (`scene`), the page (`view`), who may open it (`access`)."""

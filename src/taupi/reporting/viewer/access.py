@@ -22,6 +22,7 @@ POLICY = (
     "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'; frame-src 'none'; object-src 'none'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'self'"
 )
+LAST_PORT = 65535
 _REPLACING = threading.Lock()
 
 

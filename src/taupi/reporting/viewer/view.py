@@ -16,7 +16,7 @@ from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.errors import TaupiError
 from taupi.model.requirements import require_bolted
 from taupi.model.robot import Robot
-from taupi.reporting.viewer.access import Access
+from taupi.reporting.viewer.access import LAST_PORT, Access
 from taupi.reporting.viewer.scene import (
     SHORT,
     TUBE,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 LINK, JOINT, MASS, BODY = (70, 100, 135), (224, 138, 46), (194, 55, 75), (47, 143, 62)
 SURFACE, TORQUE, FELT, CAPSULE = (175, 185, 196), (122, 85, 166), (224, 138, 46), (31, 111, 180)
 FRAMES_PER_SECOND = 30
-LAST_PORT = 65535
 PATIENCE = 10.0  # s: until when a server has started
 
 
