@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from taupi.bridges.makers import payloads_table
+from taupi.bridges.makers import MAKERS
 from taupi.bridges.targets.target import QUANTITIES, TARGETS, Place, Target
 
 PAGE = Path(__file__).parents[1] / "docs" / "howto" / "take-it-away.md"
@@ -16,6 +16,17 @@ def targets_table() -> str:
     names = [*_ORDER, *sorted(set(TARGETS) - set(_ORDER))]
     head = ["target", "version", *(quantity.label for quantity in QUANTITIES.values()), "checked"]
     rows = [_row(TARGETS[name]) for name in names]
+    return _markdown(head, rows)
+
+
+def payloads_table() -> str:
+    """Return the interfaces of robots' makers as a Markdown table."""
+    head = ["`--for`", "robot", "call", "units, order, axes", "checked"]
+    words = {"run": "signature in the package", "read": "manual", "names": "names in its ROS driver; units not"}
+    return _markdown(head, [[f"`{n}`", m.title, f"`{m.call}`", m.units, words[m.checked]] for n, m in MAKERS.items()])
+
+
+def _markdown(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
 
 

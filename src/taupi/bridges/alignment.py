@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
@@ -54,6 +55,11 @@ class ArmAtZero:
         slides = np.array([joint.prismatic for joint in robot.joints], dtype=bool)
         return cls(np.array(links), np.array(axes), np.array(points), slides)
 
+    @property
+    def turning(self) -> list[int]:
+        """The numbers of the joints that turn about an axis."""
+        return [k for k, slides in enumerate(self.slides) if not slides and self.axes[k].any()]
+
     def moved(self, by: np.ndarray) -> ArmAtZero:
         """Return the arrangement seen from a world in which its own is at the pose `by`."""
         turned = self.axes @ by[:3, :3].T
@@ -65,12 +71,12 @@ class ArmAtZero:
         return ArmAtZero(self.links[at], self.axes[at], self.points[at], self.slides[at])
 
 
-def matrix_of(placement: Placement, values: Mapping[str, object] | None = None) -> np.ndarray:
+def matrix_of(placement: Placement, values: Mapping[str, Fraction | None] | None = None) -> np.ndarray:
     """Return a placement as a 4 x 4 matrix of doubles, with `values` for its symbols."""
     result = np.eye(4)
-    known = dict(values or {})
-    result[:3, :3] = [[to_float(v, "a rotation", known) for v in row] for row in placement.rotation]  # type: ignore[arg-type]
-    result[:3, 3] = [to_float(v, "a position", known) for v in placement.translation]  # type: ignore[arg-type]
+    known = values or {}
+    result[:3, :3] = [[to_float(v, "a rotation", known) for v in row] for row in placement.rotation]
+    result[:3, 3] = [to_float(v, "a position", known) for v in placement.translation]
     return result
 
 
@@ -127,12 +133,12 @@ def link_frames(ours: Robot, theirs: ArmAtZero, gravity: np.ndarray, where: str)
     differs is a warning.
     """
     a, b = ArmAtZero.of(ours), theirs
-    slides = a.slides
     _refuse_other_kinds(ours, a, b, where)
     motion = np.eye(4)
-    if _misfit(a, b, slides) > _SAME:
-        motion = _world_motion(a, b, slides)
-        _refuse_other_arm(ours, a, b.moved(motion), slides, where)
+    # How much joint axes differ: directions (rad), and distances (m) of lines, which are zero for prismatic joints.
+    if max(_turns(a, b).max(initial=0.0), _distances(a, b).max(initial=0.0)) > _SAME:
+        motion = _world_motion(a, b)
+        _refuse_other_arm(ours, a, b.moved(motion), where)
     g, h = vector_of(ours.gravity, ours), motion[:3, :3] @ gravity
     if not ours.floating and float(np.linalg.norm(h - g)) > _GRAVITY * max(float(np.linalg.norm(g)), 1e-9):
         seen, stated = (", ".join(f"{v:.4g}" for v in np.round(x, 6) + 0.0) for x in (h, g))
@@ -185,30 +191,25 @@ def central(body: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     return m, c, tensor(body[4:]) - m * (c @ c * np.eye(3) - np.outer(c, c))
 
 
-def _misfit(a: ArmAtZero, b: ArmAtZero, slides: np.ndarray) -> float:
-    """Return how much joint axes differ: directions (rad), and distances (m) of lines, which are zero for prismatic joints."""
-    return float(max(_turns(a, b).max(initial=0.0), _distances(a, b, slides).max(initial=0.0)))
-
-
 def _turns(a: ArmAtZero, b: ArmAtZero) -> np.ndarray:
     return np.linalg.norm(a.axes - b.axes, axis=1)
 
 
-def _distances(a: ArmAtZero, b: ArmAtZero, slides: np.ndarray) -> np.ndarray:
+def _distances(a: ArmAtZero, b: ArmAtZero) -> np.ndarray:
     apart = b.points - a.points
     across = apart - np.sum(apart * a.axes, axis=1, keepdims=True) * a.axes
     fixed = np.linalg.norm(a.axes, axis=1) > 0
-    return np.where(slides | ~fixed, 0.0, np.linalg.norm(across, axis=1))
+    return np.where(a.slides | ~fixed, 0.0, np.linalg.norm(across, axis=1))
 
 
-def _world_motion(a: ArmAtZero, b: ArmAtZero, slides: np.ndarray) -> np.ndarray:
+def _world_motion(a: ArmAtZero, b: ArmAtZero) -> np.ndarray:
     """Return the pose D of b's world in a's for which the joint axes of b, carried by D, are nearest to a's."""
-    u, v = _directions(a, slides), _directions(b, slides)
+    u, v = _directions(a), _directions(b)
     left, sizes, right = np.linalg.svd(u.T @ v)
     turn = left @ np.diag([1.0, 1.0, np.linalg.det(left @ right)]) @ right
     if sizes[1] < 1e-9 * sizes[0]:  # a single direction does not determine how a world is rotated
         turn = np.eye(3)
-    turns = [k for k in range(len(slides)) if not slides[k] and a.axes[k].any()]
+    turns = a.turning
     across = [np.eye(3) - np.outer(a.axes[k], a.axes[k]) for k in turns]
     wanted = [p @ (a.points[k] - turn @ b.points[k]) for p, k in zip(across, turns, strict=True)]
     result = np.eye(4)
@@ -218,11 +219,10 @@ def _world_motion(a: ArmAtZero, b: ArmAtZero, slides: np.ndarray) -> np.ndarray:
     return result
 
 
-def _directions(arm: ArmAtZero, slides: np.ndarray) -> np.ndarray:
+def _directions(arm: ArmAtZero) -> np.ndarray:
     """Return vectors (k, 3) that belong to the joint axes themselves: their directions, and the offsets between them."""
-    turning = [k for k in range(len(slides)) if not slides[k] and arm.axes[k].any()]
     vectors = list(arm.axes)
-    for i, k in pairwise(turning):
+    for i, k in pairwise(arm.turning):
         way = arm.points[k] - arm.points[i]
         normal = np.cross(arm.axes[i], arm.axes[k])
         if np.linalg.norm(normal) > 1e-6:  # along the common perpendicular
@@ -249,8 +249,8 @@ def _refuse_other_kinds(ours: Robot, a: ArmAtZero, b: ArmAtZero, where: str) -> 
             )
 
 
-def _refuse_other_arm(ours: Robot, a: ArmAtZero, b: ArmAtZero, slides: np.ndarray, where: str) -> None:
-    turns, distances = _turns(a, b), _distances(a, b, slides)
+def _refuse_other_arm(ours: Robot, a: ArmAtZero, b: ArmAtZero, where: str) -> None:
+    turns, distances = _turns(a, b), _distances(a, b)
     if turns.max() <= WIDEST and distances.max() <= FARTHEST:
         return
     k = int(np.argmax(turns / WIDEST + distances / FARTHEST))

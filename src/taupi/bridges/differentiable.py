@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from taupi.errors import TaupiError
 from taupi.program import transformations
+from taupi.program.ports import shape_error
 
 if TYPE_CHECKING:
     from taupi.program.program import Program
@@ -54,6 +58,23 @@ class Differentiable:
 
     def __repr__(self) -> str:
         return self.program.name
+
+
+def batch_axes(program: Program, shapes: Sequence[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
+    """Return the batch axes of each argument of a program, by the `shapes` of all, and those of the results."""
+    ports, leading = program.inputs, []
+    for port, shape in zip(ports, shapes, strict=True):
+        count = len(shape) - len(port.shape)
+        if count < 0 or shape[count:] != port.shape:
+            raise shape_error(port, shape)
+        leading.append(shape[:count])
+    try:
+        return leading, np.broadcast_shapes(*leading)
+    except ValueError:
+        listed = ", ".join(f"{p.name} {shape}" for p, shape in zip(ports, shapes, strict=True))
+        raise TaupiError(
+            "{program}: the batch axes do not fit each other: {shapes}.", program=program.name, shapes=listed
+        ) from None
 
 
 def differentiable(program: Program) -> Differentiable:

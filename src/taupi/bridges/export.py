@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from taupi.bridges.identified import STOOD_IN
 from taupi.bridges.refit import refitted
 from taupi.bridges.samples_file import write_samples
 from taupi.bridges.targets.passport import DrivesLike, Passport
@@ -50,8 +51,7 @@ class Export:
         passport = self.passport
         title = passport.target.title
         lost = tuple(f"{title} has no place for {loss}" for loss in passport.losses)
-        stood_in = "viscous and dry friction stand in for what depends on load or bends with speed"
-        replaced = (stood_in,) if passport.taken.lost and passport.taken.base is not None else ()
+        replaced = (STOOD_IN,) if passport.taken.stood_in else ()
         return (*lost, *replaced, *self._of_commands, *passport.target.remarks)
 
     @property

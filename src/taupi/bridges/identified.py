@@ -31,6 +31,7 @@ PLACES = {kind.tool: name for name, kind in described_terms().items() if kind.to
 # What is identified of a robot driven by commands that other tools have no place for.
 BEYOND_TOOLS = ("coulomb_slope", "load", "stribeck", "encoder", *(k for k in DIRECTIONAL if k != "stribeck_shape"))
 # Terms that replace friction that a tool has no place for: all of these depend on speed only.
+STOOD_IN = "viscous and dry friction stand in for what depends on load or bends with speed"
 _STAND_INS = tuple(name for name, kind in described_terms().items() if kind.tool and kind.heading)
 
 
@@ -73,6 +74,11 @@ class Identified:
     base: np.ndarray | None = None
     standard: np.ndarray | None = None
 
+    @property
+    def stood_in(self) -> bool:
+        """Whether viscous and dry friction were changed to replace friction that is lost."""
+        return bool(self.lost) and self.base is not None
+
     def unplaced(self, fields: Sequence[str]) -> list[str]:
         """Return the names of parameters that have no place in a tool with only these `fields` of `JointValues`."""
         missing = [f for f in PLACES if f not in fields]
@@ -87,10 +93,7 @@ class Identified:
         """Warn about parameters that have no place in a tool with these `fields`, and about `others` by name."""
         names = [*self.unplaced(fields), *others]
         if names:
-            stands_in = self.lost and self.base is not None
-            stood_in = (
-                "; viscous and dry friction stand in for what depends on load or bends with speed" if stands_in else ""
-            )
+            stood_in = f"; {STOOD_IN}" if self.stood_in else ""
             warn(
                 "{count} parameters have no place in {tool}: {names}{stood_in}.",
                 count=len(names),

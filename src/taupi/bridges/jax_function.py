@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.bridges.differentiable import Differentiable, differentiable
+from taupi.bridges.differentiable import Differentiable, batch_axes, differentiable
 from taupi.bridges.packages import needed
 from taupi.bridges.xla_cuda import CudaHandler, launcher
 from taupi.bridges.xla_handler import build_handler
 from taupi.errors import Argument, TaupiError
-from taupi.program.ports import in_order, shape_error
+from taupi.program.ports import in_order
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -65,21 +65,12 @@ class JaxFunction:
                     "{argument} is {got!r}, expected an array of numbers.", argument=Argument(port.name), got=argument
                 ) from None
             values.append(value)
-            if value.shape[value.ndim - len(port.shape) :] != port.shape or value.ndim < len(port.shape):
-                raise shape_error(port, value.shape)
             if jnp.issubdtype(value.dtype, jnp.complexfloating):
                 raise TaupiError(
                     "{argument} holds {got}, expected real numbers.", argument=Argument(port.name), got=value.dtype
                 )
         dtype = jnp.result_type(jnp.float32, *values)
-        leading = [v.shape[: v.ndim - len(p.shape)] for v, p in zip(values, ports, strict=True)]
-        try:
-            shape = np.broadcast_shapes(*leading)
-        except ValueError:
-            shapes = ", ".join(f"{p.name} {v.shape}" for p, v in zip(ports, values, strict=True))
-            raise TaupiError(
-                "{program}: the batch axes do not fit each other: {shapes}.", program=self.program.name, shapes=shapes
-            ) from None
+        leading, shape = batch_axes(self.program, [v.shape for v in values])
         flat = [
             _flat(jnp, v.astype(dtype), lead, shape, p.size) for v, lead, p in zip(values, leading, ports, strict=True)
         ]

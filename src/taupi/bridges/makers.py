@@ -150,14 +150,6 @@ def payload_text(load: PayloadEstimate, maker: str) -> PayloadText:
     return PayloadText(maker, kind.write(stated), (*notes, *kind.notes))
 
 
-def payloads_table() -> str:
-    """Return the interfaces of makers as a Markdown table."""
-    head = ["`--for`", "robot", "call", "units, order, axes", "checked"]
-    words = {"run": "signature in the package", "read": "manual", "names": "names in its ROS driver; units not"}
-    rows = [[f"`{n}`", m.title, f"`{m.call}`", m.units, words[m.checked]] for n, m in MAKERS.items()]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, ["---"] * len(head), *rows))
-
-
 # The makers -----------------------------------------------------------------------------------------------------------
 
 

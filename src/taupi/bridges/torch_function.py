@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.bridges.differentiable import Differentiable, differentiable
+from taupi.bridges.differentiable import Differentiable, batch_axes, differentiable
 from taupi.bridges.packages import needed
 from taupi.errors import Argument, TaupiError
-from taupi.program.ports import in_order, shape_error
+from taupi.program.ports import in_order
 from taupi.program.targets.cuda import stream_at
 
 if TYPE_CHECKING:
@@ -45,19 +45,7 @@ class TorchFunction:
         """Evaluate for one tensor of shape (..., *shape) per input, by position (`args`) or by name (`kwargs`)."""
         ports = self.program.inputs
         values = self._tensors(in_order(self.program.name, ports, args, kwargs))
-        leading = []
-        for port, value in zip(ports, values, strict=True):
-            rank = len(port.shape)
-            if value.ndim < rank or tuple(value.shape[value.ndim - rank :]) != port.shape:
-                raise shape_error(port, tuple(value.shape))
-            leading.append(tuple(value.shape[: value.ndim - rank]))
-        try:
-            shape = np.broadcast_shapes(*leading)
-        except ValueError:
-            shapes = ", ".join(f"{p.name} {tuple(v.shape)}" for p, v in zip(ports, values, strict=True))
-            raise TaupiError(
-                "{program}: the batch axes do not fit each other: {shapes}.", program=self.program.name, shapes=shapes
-            ) from None
+        leading, shape = batch_axes(self.program, [tuple(v.shape) for v in values])
         n = int(np.prod(shape, dtype=int))
         flat = []
         for value, lead, port in zip(values, leading, ports, strict=True):

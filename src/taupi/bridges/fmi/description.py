@@ -25,6 +25,12 @@ _BASE_UNITS = {
     "N": 'kg="1" m="1" s="-2"',
     "s": 's="1"',
 }
+_RATE_UNITS = {
+    "rad": "rad/s",
+    "m": "m/s",
+    "rad/s": "rad/s2",
+    "m/s": "m/s2",
+}  # of a derivative, by the unit of what is derived
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class Listing:
         causality = "output" if m.states_are_outputs else "local"
         result += [ListedVariable(v, first["FIRST_STATE"] + k, causality, "exact") for k, v in enumerate(m.states)]
         for k, v in enumerate(m.states):
-            rate = Variable(f"der({v.name})", _rate_unit(v.unit))
+            rate = Variable(f"der({v.name})", _RATE_UNITS.get(v.unit or ""))
             result.append(
                 ListedVariable(rate, first["FIRST_RATE"] + k, "local", "calculated", first["FIRST_STATE"] + k)
             )
@@ -72,10 +78,6 @@ class Listing:
             step = Variable("step", "s", m.step)
             result.append(ListedVariable(step, first["STEP"], "parameter", "exact", None, "fixed"))
         return result
-
-
-def _rate_unit(unit: str | None) -> str | None:
-    return {"rad": "rad/s", "m": "m/s", "rad/s": "rad/s2", "m/s": "m/s2"}.get(unit or "")
 
 
 def quoted(text: str) -> str:
@@ -91,11 +93,7 @@ def description(model: UnitModel, identifier: str, token: str, fmi: str, sources
             "Two variables would be called {twice!r}: XML cannot hold what tells them apart. Rename the joints.",
             twice=twice[0],
         )
-    return (_version_3 if fmi == "3.0" else _version_2)(model, identifier, token, sources)
-
-
-def _interval(model: UnitModel) -> str:
-    return repr(model.step or 1e-3)
+    return _version_3(model, identifier, token) if fmi == "3.0" else _version_2(model, identifier, token, sources)
 
 
 def _units(entries: Sequence[ListedVariable]) -> list[str]:
@@ -116,7 +114,11 @@ def _head(model: UnitModel, attributes: str, fmi: str) -> list[str]:
     ]
 
 
-def _version_3(model: UnitModel, identifier: str, token: str, _sources: Sequence[str]) -> str:
+def _experiment(model: UnitModel) -> str:
+    return f'  <DefaultExperiment startTime="0.0" stopTime="1.0" stepSize="{model.step or 1e-3!r}"/>'
+
+
+def _version_3(model: UnitModel, identifier: str, token: str) -> str:
     entries = Listing(model).entries()
     able = f'modelIdentifier="{identifier}" canGetAndSetFMUState="true" canSerializeFMUState="true"'
     able += ' providesDirectionalDerivatives="true"' if model.tangent else ""
@@ -124,11 +126,11 @@ def _version_3(model: UnitModel, identifier: str, token: str, _sources: Sequence
     lines += [] if model.sampled else [f"  <ModelExchange {able}/>"]
     lines += [f'  <CoSimulation {able} canHandleVariableCommunicationStepSize="true"/>', *_units(entries)]
     lines += ['  <LogCategories><Category name="logStatusError"/></LogCategories>']
-    lines += [
-        f'  <DefaultExperiment startTime="0.0" stopTime="1.0" stepSize="{_interval(model)}"/>',
-        "  <ModelVariables>",
-    ]
-    lines += [_float64(e) for e in entries]
+    lines += [_experiment(model), "  <ModelVariables>"]
+    for e in entries:
+        derivative = "" if e.derivative_of is None else f' derivative="{e.derivative_of}"'
+        name = f'name={quoted(e.variable.name)} valueReference="{e.reference}" {_common(e)}'
+        lines.append(f"    <Float64 {name}{derivative}{_value(e)}/>")
     lines += ["  </ModelVariables>", "  <ModelStructure>"]
     for e in entries:
         if e.causality == "output":
@@ -138,11 +140,6 @@ def _version_3(model: UnitModel, identifier: str, token: str, _sources: Sequence
     unknown = [e for e in entries if e.initial == "calculated"]
     lines += [f'    <InitialUnknown valueReference="{e.reference}"{_at_start(model)}/>' for e in unknown]
     return "\n".join([*lines, "  </ModelStructure>", "</fmiModelDescription>", ""])
-
-
-def _float64(e: ListedVariable) -> str:
-    derivative = "" if e.derivative_of is None else f' derivative="{e.derivative_of}"'
-    return f'    <Float64 name={quoted(e.variable.name)} valueReference="{e.reference}" {_common(e)}{derivative}{_value(e)}/>'
 
 
 def _common(e: ListedVariable) -> str:
@@ -177,10 +174,7 @@ def _version_2(model: UnitModel, identifier: str, token: str, sources: Sequence[
         lines += [f'  <ModelExchange {able} completedIntegratorStepNotNeeded="true">', *files, "  </ModelExchange>"]
     lines += [f'  <CoSimulation {able} canHandleVariableCommunicationStepSize="true">', *files, "  </CoSimulation>"]
     lines += [*_units(entries), '  <LogCategories><Category name="logStatusError"/></LogCategories>']
-    lines += [
-        f'  <DefaultExperiment startTime="0.0" stopTime="1.0" stepSize="{_interval(model)}"/>',
-        "  <ModelVariables>",
-    ]
+    lines += [_experiment(model), "  <ModelVariables>"]
     for e in entries:  # the index of a variable is its place in the list, counted from 1
         derivative = "" if e.derivative_of is None else f' derivative="{e.derivative_of + 1}"'
         name = f'name={quoted(e.variable.name)} valueReference="{e.reference}" {_common(e)}'

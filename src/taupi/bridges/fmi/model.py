@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files as package_files
-from typing import Any
 
 import casadi as cs
 import numpy as np
@@ -153,13 +152,17 @@ def _plant(plant: ArmPlant, name: str, step: float | None) -> UnitModel:
                 argument=Argument(setting),
             )
     robot, program = plant.robot, _rates(plant)
-    labels, start = program.outputs[0].labels, _start(plant)
+    # At rest at zero: springs bear the weight, quaternions are the identity.
+    labels, start = program.outputs[0].labels, np.concatenate(plant.started(neutral(robot), np.zeros(robot.n)))
     tangent, changes = _tangent(program, name)
     elastic = bool(plant.motors)
     return UnitModel(
         title=f"{'elastic' if elastic else 'rigid'} plant of {robot.name}",
         inputs=_scalars(robot, program.inputs[1:]),
-        states=tuple(Variable(k, _state_unit(robot, k), float(v)) for k, v in zip(labels, start, strict=True)),
+        states=tuple(
+            Variable(label, _unit(robot, *label.split(".", 1)), float(v))
+            for label, v in zip(labels, start, strict=True)
+        ),
         outputs=(),
         states_are_outputs=True,
         sampled=False,
@@ -193,17 +196,6 @@ def _state_names(plant: ArmPlant) -> tuple[str, ...]:
     motors = [name for name, place in zip(robot.joint_names, plant.motors, strict=False) if place >= robot.n]
     names = [f"q.{n}" for n in robot.position_names] + [f"theta.{n}" for n in motors]
     return tuple(names + [f"qd.{n}" for n in robot.joint_names] + [f"thetad.{n}" for n in motors])
-
-
-def _state_unit(robot: Robot, label: str) -> str | None:
-    kind, _, joint = label.partition(".")
-    return _unit(robot, kind, joint)
-
-
-def _start(plant: ArmPlant) -> np.ndarray:
-    """Return the state at rest at zero; springs bear the weight, quaternions are the identity."""
-    q, rest = neutral(plant.robot), np.zeros(plant.robot.n)
-    return np.concatenate(plant.started(q, rest))
 
 
 # A robot with its drives ---------------------------------------------------------------------------------------------------
@@ -348,7 +340,9 @@ def _component(component: Component, name: str) -> UnitModel:
     kind = f"{name}_{package.kind}"
     places = np.cumsum([0, *(p.size for p in package.outputs)]).tolist()
     results = ", ".join(f"v + FIRST_OUTPUT + {place}" for place in places[:-1])
-    texts = package.files(*_nothing(package), 1.0)
+    # One empty sample, for a harness that is not used.
+    inputs, results_size = (sum(p.size for p in ports) for ports in (package.inputs, package.outputs))
+    texts = package.files(np.zeros((1, inputs)), np.zeros((1, results_size + len(package.start))), 1.0)
     own = {k: text for k, text in texts.items() if not k.startswith("test_") and k.endswith((".c", ".h"))}
     return UnitModel(
         title=f"{component.title} of {component.robot.name}",
@@ -367,12 +361,6 @@ def _component(component: Component, name: str) -> UnitModel:
         ),
         policy=" ".join(package.policy),
     )
-
-
-def _nothing(package: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return one empty sample, for a harness that is not used."""
-    width = sum(p.size for p in package.inputs)
-    return np.zeros((1, width)), np.zeros((1, sum(p.size for p in package.outputs) + len(package.start)))
 
 
 # Ports as variables -------------------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def _notes(taken: Identified, lost: tuple[str, ...]) -> list[str]:
     if offsets:
         notes.append(f"constant torques of {listed(offsets)} are springs of {SOFT:g} N m/rad that rest far away")
     if lost:
-        stood_in = "; viscous and dry friction stand in for them" if taken.lost and taken.base is not None else ""
+        stood_in = "; viscous and dry friction stand in for them" if taken.stood_in else ""
         notes.append(f"{len(lost)} parameters have no place in MJCF: {listed(lost)}{stood_in}")
     return notes
 

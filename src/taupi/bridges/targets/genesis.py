@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from taupi.bridges.targets.newton import plain
 from taupi.bridges.targets.passport import Passport
-from taupi.bridges.targets.target import Place, Target, register
+from taupi.bridges.targets.target import Place, Target, plain, register
 from taupi.bridges.targets.urdf import urdf_text
 
 _LOADER = '''import numpy as np

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
-from taupi.bridges.targets.newton import plain
 from taupi.bridges.targets.passport import JointDrive, Passport
-from taupi.bridges.targets.target import Place, Target, register
+from taupi.bridges.targets.target import Place, Target, plain, register
 from taupi.bridges.targets.usd import usd_text
 
 _COEFFICIENT = "its joint friction is a dimensionless coefficient, not a torque"

@@ -12,9 +12,8 @@ import numpy as np
 
 from taupi.bridges.mujoco.engine import MujocoModel
 from taupi.bridges.targets.mujoco import Mujoco, mjcf_files
-from taupi.bridges.targets.newton import plain
 from taupi.bridges.targets.passport import JointDrive, Passport
-from taupi.bridges.targets.target import Place, Target, TorqueFunction, register
+from taupi.bridges.targets.target import Place, Target, TorqueFunction, plain, register
 from taupi.identification.commands.stretches import Stretch
 
 # A torque that no motor of a robot reaches, where the description states no limit: mjlab asks for one.

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import ClassVar
 
-from taupi.bridges.targets.newton_engine import NewtonModel
 from taupi.bridges.targets.passport import Passport
-from taupi.bridges.targets.target import Place, Target, TorqueFunction, register
+from taupi.bridges.targets.target import plain, register
 from taupi.bridges.targets.usd import Usd, usd_text
 
 _LOADER = '''import numpy as np
@@ -39,18 +36,13 @@ def set_sample(model, k, samples=SAMPLES):
 
 
 @register
-class Newton(Target):
+class Newton(Usd):
     """The layer of the target usd and a function that builds a `newton.Model` of it."""
 
     name: ClassVar[str] = "newton"
     title: ClassVar[str] = "Newton"
     versions: ClassVar[tuple[str, ...]] = ("1.8",)
-    places: ClassVar[Mapping[str, Place]] = Usd.places
     remarks: ClassVar[tuple[str, ...]] = ("Dry friction acts in SolverMuJoCo, and creeps at standstill.",)
-    checked: ClassVar[str] = "run"
-    engine: ClassVar[str] = "Newton"
-    needs: ClassVar[tuple[str, str]] = ("newton", "newton")
-    digits: ClassVar[str] = "float"
     link: ClassVar[str] = "https://newton-physics.github.io/newton/"
 
     loader: ClassVar[str] = _LOADER
@@ -59,10 +51,6 @@ class Newton(Target):
         """Return the layer and the loader."""
         layer = f"{passport.name}.usda"
         return {layer: usd_text(passport), f"{passport.name}_newton.py": _loader(passport, layer)}
-
-    def torque(self, folder: Path, passport: Passport) -> TorqueFunction:
-        """Return Newton's inverse dynamics of the layer."""
-        return NewtonModel.of(next(folder.glob("*.usda")), passport)
 
 
 def _loader(passport: Passport, layer: str) -> str:
@@ -83,8 +71,3 @@ def _loader(passport: Passport, layer: str) -> str:
         "",
     ]
     return "\n".join(lines)
-
-
-def plain(name: str) -> str:
-    """Return a name that can stand in a docstring."""
-    return "".join(c if c.isprintable() and c not in '"\\' else "_" for c in name)

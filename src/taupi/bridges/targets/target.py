@@ -214,6 +214,11 @@ def target_named(name: str) -> Target:
     return TARGETS[name]()
 
 
+def plain(name: str) -> str:
+    """Return a name that can stand in a docstring."""
+    return "".join(c if c.isprintable() and c not in '"\\' else "_" for c in name)
+
+
 _NOT_A_WORD = re.compile(r"\W", re.ASCII)
 
 

@@ -166,11 +166,6 @@ def shaken(log: Log, snr_db: float, seed: int) -> Log:
     return log.with_(**noisy)
 
 
-def exact_log(run: Run) -> Log:
-    """Return the log of a run as it was, accelerations included."""
-    return run.to_log()
-
-
 def zoomed(title: str, run: Run, joint: int, seconds: float = 0.3) -> Picture:
     """Return link and motor of a joint around where they differ most: the zooms of Figures 5 and 7."""
     assert run.theta is not None

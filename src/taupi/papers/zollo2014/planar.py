@@ -13,7 +13,7 @@ from taupi.dynamics.inverse import gravity_torque
 from taupi.dynamics.terms.stribeck_curve import StribeckCurve
 from taupi.model.load import load
 from taupi.papers.zollo2014 import pipelines as pipe
-from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, exact_log, side_by_side
+from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, side_by_side
 from taupi.signals.log import Log
 from taupi.simulation.plants.elastic_plant import ElasticPlant
 from taupi.simulation.record import record
@@ -91,7 +91,7 @@ class Planar:
         """Return the estimates (seeds, b) of each pipeline, one of "wls" under the name with ", WLS" behind it."""
 
         def one(run: Run) -> dict[str, np.ndarray]:
-            return self._estimates(pipelines, self.measured(run, torque=torque), exact_log(run))
+            return self._estimates(pipelines, self.measured(run, torque=torque), run.to_log())
 
         each = side_by_side(one, runs)
         return {name: np.array([estimates[name] for estimates in each]) for name in each[0]}
@@ -134,7 +134,7 @@ class Planar:
 
         Above 0.5 rad/s the curve is nearly such a line, with another f_s and f_v than f_2 and f_1.
         """
-        log = exact_log(run).slice(pipe.ENDS, DURATION - pipe.ENDS)
+        log = run.to_log().slice(pipe.ENDS, DURATION - pipe.ENDS)
         speeds = log.need("thetad")[0][self.bench.kept(log)]
         torque, seen = self.curve.torque(speeds), self.bench.truth.copy()
         for i, joint in enumerate(self.bench.robot.joint_names):

@@ -18,7 +18,7 @@ from taupi.model.load import load
 from taupi.papers.study import Picture, StudyRow, StudyTable, figure, in_part, own_runs
 from taupi.papers.zollo2014 import pipelines as pipe
 from taupi.papers.zollo2014 import published
-from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, exact_log, zoomed
+from taupi.papers.zollo2014.pipelines import COUNT, Bench, Pipeline, zoomed
 from taupi.papers.zollo2014.published import resembling
 from taupi.reporting.chart import ChartAxis
 from taupi.signals.log import Log
@@ -62,7 +62,7 @@ class Puma:
 
     def estimates(self, run: Run) -> dict[str, np.ndarray]:
         """Return the base parameters (b,) that each pipeline finds."""
-        counted, exact = self._measured(run, COUNT), exact_log(run)
+        counted, exact = self._measured(run, COUNT), run.to_log()
 
         def estimates_of(log: Log, pipeline: Pipeline) -> dict[str, np.ndarray]:
             return self.bench.estimates(log, pipeline)
