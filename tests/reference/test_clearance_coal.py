@@ -1,13 +1,14 @@
 """Capsules are never optimistic: held against coal on the robots' own meshes, posture by posture and along certified motions."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pinocchio  # noqa: F401  # without it, this file is left out
+import pinocchio as pin  # without it, this file is left out
 import pytest
-from coal_distances import MeshDistances
 
 import taupi as tp
+from taupi.excitation.geometry.arrangement import Pair
 from taupi.excitation.geometry.watched import random_postures, ranges_of
 
 FINGERS = ["panda_finger_joint1", "panda_finger_joint2"]
@@ -17,6 +18,52 @@ ROBOTS = {
 }
 # m: coal's own tolerance.
 TOLERANCE = 1e-6
+
+
+class MeshDistances:
+    """Distances of pairs of moving links: of the triangles of their meshes, 0 where they touch or cross.
+
+    They are those of Pinocchio and coal, which share no code with our capsules.
+    """
+
+    def __init__(self, urdf: Path, packages: Path, pairs: Sequence[Pair], locked: Sequence[str] = ()) -> None:
+        model = pin.buildModelFromUrdf(str(urdf))
+        geometry = pin.buildGeomFromUrdf(model, str(urdf), pin.GeometryType.COLLISION, package_dirs=[str(packages)])
+        self.model, geometry = pin.buildReducedModel(
+            model, geometry, [model.getJointId(name) for name in locked], np.zeros(model.nq)
+        )
+        of_joint: dict[int, list[int]] = {}
+        for k, item in enumerate(geometry.geometryObjects):
+            of_joint.setdefault(item.parentJoint, []).append(k)
+        self.pairs = sorted(set(pairs))
+        self.groups = []
+        for pair in self.pairs:
+            one, two = (
+                self.model.frames[self.model.getFrameId(name)].parentJoint for name in (pair.first, pair.second)
+            )
+            start = len(geometry.collisionPairs)
+            for i in of_joint[one]:
+                for j in of_joint[two]:
+                    geometry.addCollisionPair(pin.CollisionPair(i, j))
+            self.groups.append(range(start, len(geometry.collisionPairs)))
+        self.geometry = geometry
+        self._data, self._results = self.model.createData(), geometry.createData()
+
+    def __call__(self, q: np.ndarray) -> np.ndarray:
+        """Return the distances (N, pairs) in m at positions (N, n)."""
+        result = np.empty((len(q), len(self.pairs)))
+        for k, state in enumerate(q):
+            pin.computeDistances(self.model, self._data, self.geometry, self._results, self._full(state))
+            each = [r.min_distance for r in self._results.distanceResults]
+            result[k] = [max(min(each[i] for i in group), 0.0) for group in self.groups]
+        return result
+
+    def _full(self, q: np.ndarray) -> np.ndarray:
+        """Return a configuration of Pinocchio, which has cosine and sine of continuous joints."""
+        values = []
+        for joint, value in zip(self.model.joints[1:], q, strict=True):
+            values += [value] if joint.nq == 1 else [np.cos(value), np.sin(value)]
+        return np.array(values)
 
 
 def arm_of(robots_dir: Path, name: str):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.bridges.mujoco.new_mjcf import quaternion
 from taupi.bridges.targets.bodies import principal, roll_pitch_yaw
+from taupi.dynamics.orientation import quaternion
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.identification.payloads.payload_estimate import AXES, PayloadEstimate
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from taupi.bridges.alignment import matrix_of
 from taupi.bridges.identified import PLACES
-from taupi.bridges.mujoco.new_mjcf import quaternion
 from taupi.bridges.targets.bodies import principal
 from taupi.bridges.targets.passport import JointDrive
+from taupi.dynamics.orientation import quaternion
 from taupi.files import write_file
 from taupi.identification.results.samples import Samples
 from taupi.model.parameters import LINK_SIZE

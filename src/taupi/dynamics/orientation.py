@@ -1,4 +1,7 @@
-"""Orientations over SX: three numbers of a rotation matrix, and the quaternions (x, y, z, w) of free and ball joints."""
+"""Orientations over SX: three numbers of a rotation matrix, and the quaternions (x, y, z, w) of free and ball joints.
+
+Other programs have w first: `quaternion` makes such ones of numbers.
+"""
 
 from __future__ import annotations
 
@@ -70,6 +73,22 @@ def quaternion_rotation(h: Vector) -> Matrix:
         cs.horzcat(s * (x * y + w * z), 1 - s * (xx + zz), s * (y * z - w * x)),
         cs.horzcat(s * (x * z - w * y), s * (y * z + w * x), 1 - s * flat),
     )
+
+
+def quaternion(r: np.ndarray) -> np.ndarray:
+    """Return the unit quaternion (w, x, y, z) of a rotation: the eigenvector of its largest eigenvalue (Bar-Itzhack 2000).
+
+    >>> import numpy as np
+    >>> quaternion(np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])).round(4).tolist()
+    [0.7071, 0.0, 0.0, 0.7071]
+    """
+    k = np.zeros((4, 4))
+    k[0, 0] = np.trace(r)
+    k[0, 1:] = k[1:, 0] = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
+    k[1:, 1:] = r + r.T - np.trace(r) * np.eye(3)
+    q = np.linalg.eigh(k)[1][:, -1]
+    q = q if q[np.flatnonzero(np.abs(q) > 1e-9)[0]] > 0 else -q
+    return np.where(np.abs(q) < 1e-16, 0.0, q)
 
 
 def turned_back(h: Vector, v: Vector) -> Vector:

@@ -7,15 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from taupi.dynamics.basis_tensors import skew_basis
 from taupi.dynamics.kinematics import forward_kinematics, jacobian
 from taupi.model.robot import Robot
-
-
-def S(a: np.ndarray) -> np.ndarray:
-    """Return the matrix of the cross product with a."""
-    matrix: np.ndarray = skew_basis() @ a
-    return matrix
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,9 @@ from scipy.spatial.transform import Rotation
 from support import error
 
 import taupi as tp
+from taupi.dynamics.orientation import quaternion
 from taupi.errors import TaupiError
-from taupi.reporting.viewer.scene import Overlays, Scene, along, quaternion, track_of, unit_tube
+from taupi.reporting.viewer.scene import Overlays, Scene, along, track_of, unit_tube
 
 ARM = tp.load("puma560")
 Q = np.array([0.3, -0.7, 0.5, 0.2, 0.9, -0.4])

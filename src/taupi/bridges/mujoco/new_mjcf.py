@@ -12,6 +12,7 @@ from taupi.bridges.identified import Identified
 from taupi.bridges.mujoco.edited_mjcf import inertial_attributes
 from taupi.bridges.mujoco.engine import HARD_SOLIMP, HARD_SOLREF
 from taupi.bridges.mujoco.joint_attributes import JointAttributes, numbers_text
+from taupi.dynamics.orientation import quaternion
 from taupi.errors import TaupiError
 from taupi.model.requirements import require_tree
 from taupi.model.robot import Robot
@@ -172,22 +173,6 @@ def _pose(pose: np.ndarray) -> dict[str, str]:
     if np.abs(pose[:3, :3] - np.eye(3)).max() > 0:
         result["quat"] = numbers_text(quaternion(pose[:3, :3]))
     return result
-
-
-def quaternion(r: np.ndarray) -> np.ndarray:
-    """Return the unit quaternion (w, x, y, z) of a rotation: the eigenvector of its largest eigenvalue (Bar-Itzhack 2000).
-
-    >>> import numpy as np
-    >>> quaternion(np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 1]])).round(4).tolist()
-    [0.7071, 0.0, 0.0, 0.7071]
-    """
-    k = np.zeros((4, 4))
-    k[0, 0] = np.trace(r)
-    k[0, 1:] = k[1:, 0] = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
-    k[1:, 1:] = r + r.T - np.trace(r) * np.eye(3)
-    q = np.linalg.eigh(k)[1][:, -1]
-    q = q if q[np.flatnonzero(np.abs(q) > 1e-9)[0]] > 0 else -q
-    return np.where(np.abs(q) < 1e-16, 0.0, q)
 
 
 def element(tag: str, attributes: Mapping[str, str], close: bool = True) -> str:

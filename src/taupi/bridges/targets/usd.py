@@ -11,11 +11,11 @@ import numpy as np
 
 from taupi.bridges.alignment import vector_of
 from taupi.bridges.mujoco.joint_attributes import number_text
-from taupi.bridges.mujoco.new_mjcf import quaternion
 from taupi.bridges.targets.bodies import JointedLink, base_name, principal, turned_to
 from taupi.bridges.targets.newton_engine import NewtonModel
 from taupi.bridges.targets.passport import Passport
 from taupi.bridges.targets.target import Place, Target, TorqueFunction, identifier, register
+from taupi.dynamics.orientation import quaternion
 from taupi.errors import TaupiError
 from taupi.model.robot_parts import BASE
 

@@ -9,18 +9,18 @@ from functools import cached_property
 
 import numpy as np
 
-from taupi.dynamics.basis_tensors import generalised_transpose, inertia_basis, skew_basis
+from taupi.dynamics.basis_tensors import generalised_transpose, inertia_basis, skew, skew_basis
 from taupi.dynamics.coriolis import coriolis_matrix
 from taupi.dynamics.energy import kinetic_energy, potential_energy
 from taupi.dynamics.inverse import bias_torque, gravity_torque, inverse_dynamics
 from taupi.dynamics.mass_matrix import mass_matrix, mass_matrix_derivative
 from taupi.model.robot import Robot
-from taupi.papers.frames import Frames, S
+from taupi.papers.frames import Frames
 from taupi.papers.kubozono.slips import generic_arm
 from taupi.papers.study import StudyRow, equation, off, statement
 from taupi.regressors.classical import regressor, slotine_li_regressor
 
-E, Q = inertia_basis(), skew_basis()
+E, Q, S = inertia_basis(), skew_basis(), skew
 SYMMETRIC = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # the places of J_xx, J_xy, J_xz, J_yy, J_yz, J_zz
 ROWS = "with the rows of (24) mended"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taupi.dynamics.basis_tensors import skew_basis
+from taupi.dynamics.basis_tensors import spatial_cross
 from taupi.dynamics.closed_form import moving_base_dynamics, newton_euler_matrices
 from taupi.dynamics.coriolis import coriolis_matrix, velocity_gradient
 from taupi.dynamics.energy import potential_energy
@@ -82,12 +82,14 @@ def _methods(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> li
     zero = np.zeros_like(q)
     M, g = mass_matrix(robot)(q), gravity_torque(robot)(q)
     units = np.stack([weightless(q, zero, np.broadcast_to(e, q.shape)) for e in np.eye(robot.n)], axis=-1)
-    stacked = [_closed(robot, x) for x in q[:10]]
+    A, G, _, L = newton_euler_matrices(robot)(q[:10])
+    LA = L @ A
+    stacked = np.swapaxes(LA, 1, 2) @ G @ LA
     tau = torque(q, qd, qdd)
     back = forward_dynamics(robot)(q, qd, tau)
     other = inverse_dynamics(robot, algorithm="closed_form")(q, qd, qdd)
     facts = [
-        ("M, by stacked matrices", "A' L' G L A", off(np.array(stacked), M[:10])),
+        ("M, by stacked matrices", "A' L' G L A", off(stacked, M[:10])),
         ("tau, by stacked matrices", "A' F", off(other, tau)),
         ("M, column by column", "tau of unit accelerations", off(units, M)),
         ("g", "tau at rest", off(torque(q, zero, zero), g)),
@@ -96,28 +98,16 @@ def _methods(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> li
     return holding(METHODS, facts)
 
 
-def _small_ad(V: np.ndarray) -> np.ndarray:
-    """Return [ad_V] (6, 6) of a twist (w, v)."""
-    w, v = skew_basis() @ V[:3], skew_basis() @ V[3:]
-    return np.block([[w, np.zeros((3, 3))], [v, w]])
-
-
-def _diagonal(blocks: list[np.ndarray]) -> np.ndarray:
-    """Return a block-diagonal matrix of blocks (6, 6)."""
-    n = len(blocks)
-    matrix = np.zeros((6 * n, 6 * n))
-    for k, block in enumerate(blocks):
-        matrix[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = block
-    return matrix
-
-
 def _closed_forms(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> list[StudyRow]:
     """Stacked matrices, Kronecker products, tip force and moving base, at one state; and three sizes."""
+    from scipy.linalg import block_diag
+
     n, rng = robot.n, np.random.default_rng(5)
     A, G, W, L = newton_euler_matrices(robot)(q)
     V = L @ A @ qd
-    ad_joints = _diagonal([_small_ad(A[6 * i : 6 * i + 6, i] * qd[i]) for i in range(n)])
-    ad_links = _diagonal([_small_ad(V[6 * i : 6 * i + 6]) for i in range(n)])
+    # [ad_V] (6, 6) of a twist V = (w, v) is V x.
+    ad_joints = block_diag(*(spatial_cross(A[6 * i : 6 * i + 6, i] * qd[i]) for i in range(n)))
+    ad_links = block_diag(*(spatial_cross(V[6 * i : 6 * i + 6]) for i in range(n)))
     half = A.T @ L.T @ G @ L @ ad_joints @ W @ L @ A
     c = bias_torque(robot.with_gravity((0, 0, 0)))(q, qd)
     inner = -A.T @ L.T @ (G @ L @ ad_joints @ W + ad_links.T @ G) @ L @ A
@@ -172,12 +162,6 @@ def _closed_forms(robot: Robot, q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) 
             rule="full row rank",
         ),
     ]
-
-
-def _closed(robot: Robot, q: object) -> np.ndarray:
-    A, G, _, L = newton_euler_matrices(robot)(q)
-    M: np.ndarray = A.T @ L.T @ G @ L @ A
-    return M
 
 
 def _gravity() -> list[StudyRow]:

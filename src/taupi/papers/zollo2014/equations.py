@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from taupi.dynamics.basis_tensors import bow_tie
+from taupi.dynamics.basis_tensors import bow_tie, skew
 from taupi.dynamics.elastic import (
     elastic_coriolis_matrix,
     elastic_coriolis_parts,
@@ -24,11 +24,12 @@ from taupi.identifiability.base_parameters import BaseParameters, base_parameter
 from taupi.model.load import load
 from taupi.model.payload import with_motors
 from taupi.model.robot import Robot
-from taupi.papers.frames import Frames, S
+from taupi.papers.frames import Frames
 from taupi.papers.kubozono.slips import generic_arm
 from taupi.papers.study import EXACT, StudyRow, equation, off, statement
 from taupi.regressors.elastic import elastic_rate_regressors, elastic_regressor, elastic_regressor_parts
 
+S = skew
 FRICTION = ("coulomb", "viscous")
 STIFFNESS, ROTORS, RATIOS = (900.0, 700.0, 400.0), (0.02, 0.015, 0.01), (60.0, 50.0, 40.0)
 COULOMB, VISCOUS = (1.1, 0.8, 0.5), (0.6, 0.4, 0.3)

@@ -105,21 +105,6 @@ def along(start: np.ndarray, stop: np.ndarray) -> tuple[np.ndarray, float]:
     return wxyz / np.linalg.norm(wxyz), length
 
 
-def quaternion(R: np.ndarray) -> np.ndarray:
-    """Return the quaternion (w, x, y, z) of a rotation matrix: the largest eigenvector of Bar-Itzhack's symmetric matrix."""
-    (a, b, c), (d, e, f), (g, h, i) = R
-    K = np.array(
-        [
-            [a + e + i, h - f, c - g, d - b],
-            [h - f, a - e - i, b + d, c + g],
-            [c - g, b + d, e - a - i, f + h],
-            [d - b, c + g, f + h, i - a - e],
-        ]
-    )
-    wxyz: np.ndarray = np.linalg.eigh(K)[1][:, -1]
-    return wxyz if wxyz[0] >= 0 else -wxyz
-
-
 LONG = 0.25  # of the reach: the longest arrow, and the longest half axis of the tip's ellipsoid
 HEAVIEST = 10.0  # times the least mass felt at the tip: larger ones, as near a singularity, are drawn no longer
 MASSLESS = 1e-12  # of the largest inertia of a joint: less is the rounding of none

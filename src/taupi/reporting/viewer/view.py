@@ -13,6 +13,7 @@ import numpy as np
 from taupi.checks import whole_number
 from taupi.dynamics.inverse import gravity_torque
 from taupi.dynamics.mass_matrix import mass_matrix
+from taupi.dynamics.orientation import quaternion
 from taupi.errors import TaupiError
 from taupi.model.requirements import require_bolted
 from taupi.model.robot import Robot
@@ -25,7 +26,6 @@ from taupi.reporting.viewer.scene import (
     Scene,
     Track,
     along,
-    quaternion,
     track_of,
     unit_tube,
 )
