@@ -128,27 +128,9 @@ TaskOption = Annotated[
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 ForceOption = Annotated[bool, typer.Option("--force", help="Overwrite existing files.")]
-AnywayOption = Annotated[
-    bool,
-    typer.Option(
-        "--anyway",
-        help="Export even a fit with the verdict 'wrong', and leave out terms that a description has no place for.",
-    ),
-]
 MaxErrorOption = Annotated[
     float | None,
     typer.Option(
         "--max-error", help="Exit with 5 if the relative torque error of a log is above this share, such as 0.05."
     ),
-]
-
-# Simulation -----------------------------------------------------------------------------------------------------------
-
-SubstepsOption = Annotated[
-    int | None,
-    typer.Option("--substeps", help="Steps of the integrator per control period. By default 1, or enough for springs."),
-]
-SeedOption = Annotated[int, typer.Option("--seed", help="Seed of the sensor noise.")]
-RunsOption = Annotated[
-    Path | None, typer.Option("--output", "-o", help="Directory for report.html, arm.svg and the runs.")
 ]

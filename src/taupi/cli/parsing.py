@@ -67,6 +67,15 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
+def term_names(text: str) -> tuple[str, ...]:
+    """Return the names of terms that are separated by commas, none for "none".
+
+    >>> term_names("viscous,coulomb"), term_names("none")
+    (('viscous', 'coulomb'), ())
+    """
+    return () if text.strip() == "none" else names(text)
+
+
 def json_value(text: str) -> object:
     """Return the content of a JSON text, None if it is not JSON."""
     try:

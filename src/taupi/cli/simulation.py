@@ -12,8 +12,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
+
 from taupi.cli.laws import ELASTIC_LAW, GainOption
-from taupi.cli.options import Description, ForceOption, JsonOption, RunsOption, SeedOption, SubstepsOption, TermsOption
+from taupi.cli.options import Description, ForceOption, JsonOption, TermsOption
 from taupi.cli.parsing import json_value, names, per_joint, seconds
 from taupi.cli.settings import Changes, Defaults, OptionGroup, Without
 from taupi.command_line import recorded_command
@@ -300,12 +302,19 @@ class SimulationOptions(OptionGroup):
     gain: GainOption = None
     motion: MotionOptions
     horizon: HorizonOption
-    substeps: SubstepsOption = None
+    substeps: Annotated[
+        int | None,
+        typer.Option(
+            "--substeps", help="Steps of the integrator per control period. By default 1, or enough for springs."
+        ),
+    ] = None
     terms: TermsOption = ""
     surroundings: PlantOptions
     sensors: SensorChanges
-    seed: SeedOption = 0
-    output: RunsOption = None
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the sensor noise.")] = 0
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory for report.html, arm.svg and the runs.")
+    ] = None
     force: ForceOption = False
     as_json: JsonOption = False
     description: Description

@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from taupi.cli.commands.identify import EstimatorOption, OutputOption
+from taupi.cli.commands.identify import EstimatorOption, OutputOption, fit_data, fit_summary
 from taupi.cli.fit_folder import ExportOptions, exit_if_wrong, expanded, refuse_results, with_record, write_results
 from taupi.cli.options import FitArgument, ForceOption, JsonOption
 from taupi.progress import progress
@@ -40,7 +40,6 @@ def combine(
     taupi combine out 's3://bucket/*.piece' -o later --urdf
     """
     import taupi as tp
-    from taupi.cli.commands.identify import fit_data, fit_summary
     from taupi.identification.results.fit_file import load_torque_fit
 
     refuse_results(output, force)

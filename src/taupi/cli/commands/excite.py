@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from taupi.cli.options import Description, ForceOption, JsonOption, RobotArgument, TermsOption
-from taupi.cli.parsing import names, one_or_each
+from taupi.cli.parsing import names, one_or_each, term_names
 from taupi.command_line import recorded_command
 from taupi.errors import TaupiError
 from taupi.excitation.settings import Course, Goal, Margins, Search
@@ -152,7 +152,7 @@ def excite(
     fit = sigma is not None and is_saved_fit(sigma)
     plan = tp.excite(
         arm,
-        terms=() if terms.strip() == "none" else names(terms),
+        terms=term_names(terms),
         sigma=None if sigma is None else load_torque_fit(sigma) if fit else one_or_each("sigma", sigma),
         given=given or None,
         start=_posture(start),

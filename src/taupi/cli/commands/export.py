@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from taupi.cli.fit_folder import export_fit, like_the_fit
-from taupi.cli.options import AnywayOption, FitArgument, ForceOption, ValidationPreparation
+from taupi.cli.options import FitArgument, ForceOption, ValidationPreparation
 from taupi.errors import TaupiError
 from taupi.input_files import open_regular
 from taupi.signals.reading import Reading
@@ -77,7 +77,13 @@ def export(
             help="For MJCF and targets that run here: show how much accuracy is lost on this log. May be repeated.",
         ),
     ] = None,
-    anyway: AnywayOption = False,
+    anyway: Annotated[
+        bool,
+        typer.Option(
+            "--anyway",
+            help="Export even a fit with the verdict 'wrong', and leave out terms that a description has no place for.",
+        ),
+    ] = False,
     force: ForceOption = False,
     reading: Reading,
     preparation: ValidationPreparation,

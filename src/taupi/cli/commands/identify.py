@@ -34,7 +34,7 @@ from taupi.cli.options import (
     RobotArgument,
     ValidateOption,
 )
-from taupi.cli.parsing import names
+from taupi.cli.parsing import term_names
 from taupi.identification.rows.preparation import Preparation
 from taupi.progress import progress
 from taupi.signals.reading import Streaming
@@ -162,7 +162,7 @@ def identify(
         step("reading and fitting")
         arm = description.load(robot)
         inputs = FitInputs(
-            *(arm, logs, _terms(terms), elastic),
+            *(arm, logs, None if terms is None else term_names(terms), elastic),
             prior=description.load(prior) if prior else None,
             seed=seed,
             contact=contact,
@@ -178,7 +178,9 @@ def identify(
         step("writing")
         paths = write_results(fit, output, exports, force, held_out, fitted)
     print(json.dumps(fit_data(fit, held_out, paths), indent=2) if as_json else fit_summary(fit, held_out))
-    _say(fit, exports, f"wrote {', '.join(map(str, paths))}; next: {_next_step(output, others)}")
+    folder = shlex.quote(str(output))
+    following = f"open {folder}/report.html in a browser" if others else f"taupi validate {folder} ANOTHER_LOG"
+    _say(fit, exports, f"wrote {', '.join(map(str, paths))}; next: {following}")
     exit_if_wrong(fit, exports)
     exit_if_many_skipped(fit.record, len(fit.logs))
     exit_if_missed(max_error, {v.name: v.relative for v in held_out} or {"the fitted logs": fit.relative})
@@ -220,19 +222,6 @@ def _say(fit: AnyFit, exports: ExportOptions, written: str) -> None:
         print(f"warning: {fit.consistency.sentence}", file=sys.stderr)
     say_verdict(fit)
     print(written, file=sys.stderr)
-
-
-def _terms(text: str | None) -> tuple[str, ...] | None:
-    """Return the names of terms, None for the default ones."""
-    if text is None:
-        return None
-    return () if text.strip() == "none" else names(text)
-
-
-def _next_step(output: Path, held_out: Sequence[Path]) -> str:
-    """Return the next step for the user."""
-    folder = shlex.quote(str(output))
-    return f"open {folder}/report.html in a browser" if held_out else f"taupi validate {folder} ANOTHER_LOG"
 
 
 def fit_summary(fit: AnyFit, held_out: Sequence[AnyValidation]) -> str:

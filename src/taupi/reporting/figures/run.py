@@ -186,14 +186,7 @@ def plot_log(log: Log, path: PathLike | None = None, force: bool = False) -> Fig
     signals = [(label, log.signals[name]) for name, label in _SIGNALS.items() if name in log.signals]
     figure, step = new_figure(8.0, 1.8 * len(signals) + 0.6), max(1, len(log) // _MOST_SAMPLES)
     every = np.ravel(figure.subplots(len(signals), 1, sharex=True))
-    for axes, (label, values) in zip(every, signals, strict=True):
-        _lines(axes, log.time[::step], np.asarray(values)[::step], label)
-    every[0].legend(
-        every[0].lines[:_MOST_NAMES],
-        [drawn_text(name) for name in log.names[:_MOST_NAMES]],
-        fontsize=7,
-        ncols=6,
-        loc="upper right",
-    )
+    for k, (axes, (label, values)) in enumerate(zip(every, signals, strict=True)):
+        _lines(axes, log.time[::step], np.asarray(values)[::step], label, log.names if k == 0 else ())
     every[-1].set_xlabel("time (s)")
     return finished(figure, path, force)
