@@ -84,6 +84,10 @@ def test_a_simulators_model_is_compared(command, folder):
         (("export", "fit.json", "-o", "x.stl"), "expected a name ending in .urdf, .xml or .toml"),
         (("export", "fit.json", "--mjcf", "none.xml", "-o", "x.xml"), "to write into. Leave --mjcf out"),
         (("compare", "fit.json", "--with", "mujoco", "guess.xml"), "needs a fit, a model and a log"),
+        (
+            ("compare", "fit.json", "--with", "mujoco", "guess.xml", "other.csv", "--at", "tip", "--robot", "elbow2r"),
+            "no use for --at and --robot",
+        ),
         (("compare", "fit.json", "--with", "bullet", "guess.xml", "other.csv"), "No engine 'bullet'"),
         (("compare", "fit.json", "--with", "mujoco", "none.xml", "other.csv"), "none.xml"),
     ],

@@ -83,6 +83,7 @@ def test_a_toml_file_holds_the_robot_with_the_payload(folder):
         (["payload", "fit.json", "loaded.csv", "-o", "tool.xyz"], 3, "expected a directory, or a name ending in"),
         (["payload", "fit.json", "loaded.csv", "-o", "tool.urdf"], 3, "expected URDF"),
         (["payload", "fit.json", "nothing.csv"], 3, "nothing.csv"),
+        (["payload", "fit.json", "loaded.csv", "--for", "ur", "--json"], 3, "no use for --json"),
         (["gains", "puma560", "amperes.csv", "--loaded", "loaded_amperes.csv", "--mass", "0"], 3, "--mass is 0"),
         (["gains", "puma560", "loaded.csv", "--loaded", "loaded_amperes.csv", "--mass", "2"], 3, "current is missing"),
         (["gains", "puma560", "amperes.csv", "--mass", "2"], 2, "--loaded"),

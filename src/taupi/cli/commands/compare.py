@@ -64,6 +64,8 @@ def compare(
     from taupi.signals.formats.sources import shown_address
 
     if engine is not None:
+        if unused := [option for option, given in (("--at", at), ("--robot", robot)) if given is not None]:
+            raise TaupiError("With --with {engine}, there is no use for {unused:and}.", engine=engine, unused=unused)
         _compare_engine(first, engine, second, logs or [], as_json, reading, preparation)
         return
     a = load_torque_fit(first) if _is_fit(first) else _identified(first, robot, reading, preparation)

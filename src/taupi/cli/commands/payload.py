@@ -74,6 +74,8 @@ def payload(
     loaded = load_torque_fit(fit)
     if maker is not None and maker not in MAKERS:  # before time is spent
         raise unknown(Argument("maker"), maker, MAKERS)
+    if maker is not None and as_json:
+        raise TaupiError("With {maker}, there is no use for --json: the text is in the words of the maker.")
     if output is not None and maker is not None:
         refuse_to_overwrite(output, force)
     elif output is not None:
