@@ -121,7 +121,7 @@ def test_what_cannot_be_exported_is_refused_and_nothing_is_written(command, tmp_
     code, _, err = command(
         "identify", "arm.toml", "run1.csv", "-o", tmp_path / "out", "--urdf", "--estimator", "feasible"
     )
-    assert code == 3 and "URDF" in err and len(err.strip().splitlines()) == 1
+    assert code == 3 and "URDF" in err and len(err.strip().splitlines()) == 1 and "taupi export FIT --for urdf" in err
     assert not list(tmp_path.iterdir())
 
 

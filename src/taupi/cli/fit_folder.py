@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from taupi.identification.estimators import AnyFit
     from taupi.identification.results.command_fit import CommandValidation
     from taupi.identification.results.validation import Validation
+    from taupi.model.robot import Robot
 
     AnyValidation = Validation | CommandValidation
 
@@ -54,6 +55,16 @@ class ExportOptions(Settings):
     def forms(self) -> tuple[str, ...]:
         """The names of the forms that are written."""
         return tuple(form for form in EXPORTS if getattr(self, form))
+
+    def refuse_robot(self, robot: Robot) -> None:
+        """Refuse to write back a URDF that there is none of, before time is spent on a fit."""
+        if self.urdf and robot.source.format != "urdf":
+            raise TaupiError(
+                "--urdf writes a URDF back with other inertias, and {robot} comes from {format}.",
+                remedy="Leave it out; afterwards, taupi export FIT --for urdf -o FOLDER writes a new one.",
+                robot=robot.name,
+                format=robot.source.format,
+            )
 
     def refuses(self, fit: AnyFit) -> bool:
         """Whether a fit is too wrong to be exported."""

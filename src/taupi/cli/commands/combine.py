@@ -45,7 +45,9 @@ def combine(
     refuse_results(output, force)
     with progress("combine", 2) as step:
         step("fitting")
-        result = with_record(tp.identify_pieces(load_torque_fit(fit), expanded(pieces), estimator), Reading())
+        earlier = load_torque_fit(fit)
+        exports.refuse_robot(earlier.robot)
+        result = with_record(tp.identify_pieces(earlier, expanded(pieces), estimator), Reading())
         step("writing")
         paths = write_results(result, output, exports, force)
     print(json.dumps(fit_data(result, [], paths), indent=2) if as_json else fit_summary(result, []))

@@ -161,6 +161,7 @@ def identify(
     with progress("identify", 2 + len(others)) as step:
         step("reading and fitting")
         arm = description.load(robot)
+        exports.refuse_robot(arm)
         inputs = FitInputs(
             *(arm, logs, None if terms is None else term_names(terms), elastic),
             prior=description.load(prior) if prior else None,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
 
-from taupi.errors import TaupiError, TaupiWarning, shown, unknown
+from taupi.errors import InPython, TaupiError, TaupiWarning, shown, unknown
 from taupi.files import write_text
 from taupi.input_files import printable
 from taupi.model.body import (
@@ -287,7 +287,8 @@ def write(robot: Robot, path: str | os.PathLike[str], force: bool = False) -> No
     if robot.source.format != "urdf":
         raise TaupiError(
             "{robot} comes from {format}, expected URDF: there is none to write back.",
-            remedy="Write a new one with taupi.export(..., target='urdf').",
+            remedy="Write a new one with {export}.",
+            export=InPython("taupi.export(..., target='urdf')", "taupi export FIT --for urdf -o FOLDER"),
             robot=robot.name,
             format=robot.source.format,
         )
