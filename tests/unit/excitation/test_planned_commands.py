@@ -135,6 +135,7 @@ def test_a_plan_is_written_with_its_page_and_the_mapping_of_its_log(plan, tmp_pa
     assert data["certified"] and len(data["expected"]) == len(plan.expected)
     page = (tmp_path / "out/report.html").read_text()
     assert "What it will show" in page and "shoulder.encoder" in page
+    assert "--speed" not in page  # which excitations have, and commands do not
     log = tp.Log([0.0, 0.1], np.zeros((2, 2)), qdes=np.ones((2, 2)), names=ARM.joint_names)
     lines = ["t," + ",".join(f"{s}_{j}" for s in ("q", "qdes") for j in log.names), "0,0,0,1,1", "0.1,0,0,1,1"]
     (tmp_path / "run.csv").write_text("\n".join(lines) + "\n")

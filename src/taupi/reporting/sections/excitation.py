@@ -35,6 +35,11 @@ class PlannedContent:
 
     plan: Excitation | CommandPlan
 
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What to do first, in sentences."""
+        return ()
+
     @cached_property
     def time(self) -> np.ndarray:
         """The moments that are drawn, in s."""
@@ -111,6 +116,11 @@ class ExcitationContent(PlannedContent):
     """An excitation on a page."""
 
     plan: Excitation
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """To try it slowly first, unless it is slow."""
+        return () if "speed" in self.plan.record else ("Try it at 30 % of the speed first (--speed 0.3).",)
 
     @property
     def title(self) -> str:
@@ -301,8 +311,7 @@ class RemarksSection:
 
     def fields(self, content: PlannedContent) -> dict[str, str]:
         """Return a list."""
-        first = () if "speed" in content.plan.record else ("Try it at 30 % of the speed first (--speed 0.3).",)
-        return {"sentences": listed((*content.plan.sentences, *first))}
+        return {"sentences": listed((*content.plan.sentences, *content.advice))}
 
 
 EXCITATION_SECTIONS: tuple[Section, ...] = (
