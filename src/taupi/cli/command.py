@@ -50,6 +50,14 @@ class Command(TyperCommand):
             args = ["--help"]
         return super().parse_args(ctx, args)
 
+    def collect_usage_pieces(self, ctx: Context) -> list[str]:
+        """Return the words of the usage line after the command, where releases of Typer differ in the brackets that they add."""
+        words = []
+        for argument in (p for p in self.get_params(ctx) if p.param_type_name == "argument"):
+            word = argument.metavar or str(argument.name).upper()
+            words.append(word if argument.required or word.startswith("[") else f"[{word}]")
+        return ["[OPTIONS]", *words]
+
     def format_options(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the options by panel; where everyday ones are named and not all were asked for, only the flags of the others."""
         arguments: list[tuple[str, str]] = []

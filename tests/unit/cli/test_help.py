@@ -29,6 +29,21 @@ def test_commands_stand_under_their_jobs_on_one_line_each():
     assert all(len(line) <= 80 for line in lines) and not any("..." in line for line in COMMANDS.values())
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("identify", "ROBOT LOG..."),
+        ("info", "[ROBOT]"),
+        ("compare", "A B [LOG...]"),
+        ("convert", "ROBOT OUTPUT"),
+        ("fleet", "ROBOT [FLEET.toml]"),
+        ("doctor", ""),
+    ],
+)
+def test_the_usage_line_has_each_argument_in_brackets_at_most_once(name, arguments):
+    assert shown(name, "--help").splitlines()[0].endswith(f" {name} [OPTIONS] {arguments}".rstrip())
+
+
 def test_every_command_has_one_job():
     assert len(COMMANDS) == sum(map(len, JOBS.values()))
 
