@@ -12,7 +12,7 @@ import taupi as tp
 from taupi.identification.fleet import fleet_fit
 from taupi.reporting.dots import arm_dots
 from taupi.reporting.sections import fleet as fleet_page
-from taupi.reporting.sections.fleet import FindingsSection, FleetContent, arm_values
+from taupi.reporting.sections.fleet import ArmsSection, FindingsSection, FleetContent, arm_values
 
 PARAMETER = "elbow.coulomb"
 
@@ -80,6 +80,12 @@ def test_changes_over_time_are_in_every_form_of_the_result(fleet):
     assert "changed" not in repr(fleet) and fleet.to_dict()["changes"] == []
     page = FindingsSection().fields(FleetContent(result))["sentences"]
     assert "not by chance (z = -8.0)" in page and "not by chance (z = +5.5)" in page and "certainly" not in page
+
+
+def test_arms_that_are_not_drawn_are_named_beside_the_others(fleet):
+    assert ArmsSection().fields(FleetContent(fleet))["left_out"] == ""
+    result = dataclasses.replace(fleet, odd_arms={"arm-<0>": 5.0})
+    assert "arm-&lt;0&gt;" in ArmsSection().fields(FleetContent(result))["left_out"]
 
 
 def test_a_fleet_too_small_to_compare_says_so(fleet):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -160,6 +161,7 @@ class ArmsSection:
 <p class="soft">A dot is the value from one arm's own logs, with its 95 % interval; point at it for the numbers. The
 dashed line is a typical arm. Red dots are the arms listed above. A hollow dot on that line is an arm whose logs do not
 determine the value.</p>
+$left_out
 <div class="charts">$charts</div>"""
 
     def fields(self, content: FleetContent) -> dict[str, str]:
@@ -169,7 +171,12 @@ determine the value.</p>
             arm_values(content.fleet, content.limit),
             key=lambda panel: farthest.index(panel.name) if panel.name in farthest else len(farthest),
         )
-        return {"charts": "\n".join(arm_dots(panel) for panel in panels)}
+        odd = html.escape(", ".join(content.fleet.odd_arms))
+        words = f"Not drawn, since they were fitted with links of their own: {odd}." if odd else ""
+        return {
+            "left_out": f'<p class="soft">{words}</p>' if words else "",
+            "charts": "\n".join(arm_dots(panel) for panel in panels),
+        }
 
 
 # Slopes that are drawn: at least this many standard errors, and at most this many charts.
