@@ -4,11 +4,13 @@ import contextlib
 import io
 import os
 import shutil
+import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+PATIENCE = 180.0  # s: how long a page may take on a busy machine before a test gives up
 # Without a graphics card WebGL is done in software.
 ARGUMENTS = ["--no-sandbox", "--use-gl=swiftshader", "--enable-unsafe-swiftshader"]
 
@@ -20,7 +22,7 @@ def chromium():
     if path is None:
         pytest.skip("no Chromium is installed")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS)
+        browser = driver.chromium.launch(executable_path=path, args=ARGUMENTS, timeout=1000 * PATIENCE)
         yield browser
         browser.close()
 
@@ -28,12 +30,28 @@ def chromium():
 def opened(browser, address, width=1400, scheme="light"):
     """Return a page, and lists of what it said went wrong and of what it fetched beside its own address."""
     page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.context.set_default_timeout(1000 * PATIENCE)  # also of pages that this one opens
     mistakes, fetched = [], []
     page.on("pageerror", lambda e: mistakes.append(str(e)))
     page.on("console", lambda m: mistakes.append(m.text) if m.type == "error" else None)
     page.on("request", lambda r: fetched.append(r.url))
     page.goto(address)
     return page, mistakes, fetched
+
+
+def until(page, holds):
+    """Wait until `holds()` is true, while events of the page arrive; return whether it is."""
+    end = time.monotonic() + PATIENCE
+    while not (held := holds()) and time.monotonic() < end:
+        page.wait_for_timeout(50)
+    return held
+
+
+# Pictures that load when they are scrolled to are loaded now; then all are there and can be drawn.
+_DRAWN = """() => {
+    document.querySelectorAll('img').forEach((e) => { e.loading = 'eager'; });
+    return Promise.all([document.fonts.ready, ...Array.from(document.images, (e) => e.decode().catch(() => null))]);
+}"""
 
 
 # Pictures of pages are kept at a tenth of their size in shades of grey: other fonts then change little, another layout much.
@@ -54,6 +72,7 @@ _WIDTH_OF_TEXT = """() => {
 def small_picture(page):
     """Return a page, its first 2600 pixels, as a small picture (height, width) between 0 and 1."""
     pillow = pytest.importorskip("PIL.Image", reason="pillow is not installed")
+    page.evaluate(_DRAWN)
     tall = page.evaluate("document.documentElement.scrollHeight")
     clip = {"x": 0, "y": 0, "width": page.viewport_size["width"], "height": min(TALLEST, tall)}
     shot = pillow.open(io.BytesIO(page.screenshot(full_page=True, clip=clip))).convert("L")

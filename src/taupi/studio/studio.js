@@ -4,23 +4,59 @@
     const root = document.body.dataset.root;
     const form = document.getElementById("form");
     const at = (id) => document.getElementById(id);
-    let asked = 0, waiting = 0, polling = 0;
+    let asked = 0, tables = 0, waiting = 0, polling = 0, sending = 0;
+    let last = Promise.resolve(), pressed = null, release = null;
 
-    async function send(path) {
+    async function post(path) {
         const body = form ? new URLSearchParams(new FormData(form)) : new URLSearchParams();
         const answer = await fetch(root + path, { method: "POST", body });
         if (!answer.ok) throw new Error(answer.statusText);
         return new DOMParser().parseFromString(await answer.text(), "text/html");
     }
 
-    function put(page, ids) {
+    // One request after the other: the server, and then the page, sees the state of the form that was sent last as the last one.
+    function send(path, wanted = () => true) {
+        sending += 1;
+        const answer = last.then(() => wanted() ? post(path) : null);
+        last = answer.catch(() => null).then(() => { sending -= 1; });
+        return answer;
+    }
+
+    // Parts of the page stay while a button is pressed: else it could be another one when it is let go, and the click would be lost.
+    document.addEventListener("pointerdown", (event) => {
+        if (event.target.closest("button")) pressed ??= new Promise((resolve) => { release = resolve; });
+    });
+    for (const end of ["pointerup", "pointercancel", "blur"]) window.addEventListener(end, () => setTimeout(() => {
+        release?.();
+        pressed = release = null;
+    }));
+
+    const twin = (page, element) => {
+        const mark = ["name", "data-post", "data-copy", "data-unit", "aria-label"].find((key) => element.getAttribute(key));
+        return mark ? page.querySelector(`[${mark}="${CSS.escape(element.getAttribute(mark))}"]`) : null;
+    };
+
+    // What was typed or ticked since the server was asked is kept.
+    function keep(old, fresh) {
+        for (const control of old.querySelectorAll("[name]")) {
+            const other = twin(fresh, control);
+            if (other?.type === "checkbox") other.checked = control.checked;
+            else if (other) other.value = control.value;
+        }
+    }
+
+    async function put(page, ids) {
+        await pressed;
         for (const id of ids) {
             const fresh = page.getElementById(id), old = at(id);
             if (!fresh || !old) continue;
             const focused = old.contains(document.activeElement) ? document.activeElement : null;
+            const place = focused?.type === "text" ? [focused.selectionStart, focused.selectionEnd] : null;
+            if (id === "live") keep(old, fresh);
             old.replaceWith(fresh);
-            if (focused && focused.name) fresh.querySelector(`[name="${CSS.escape(focused.name)}"]`)?.focus();
-            else if (focused?.dataset.post) fresh.querySelector(`[data-post="${CSS.escape(focused.dataset.post)}"]`)?.focus();
+            const next = focused && twin(fresh, focused);
+            next?.focus();
+            if (next && place) next.setSelectionRange(...place);
         }
     }
 
@@ -35,15 +71,22 @@
 
     async function live() {
         const mine = ++asked;
+        clearTimeout(waiting);
+        waiting = 0;
         at("live").setAttribute("aria-busy", "true");
         try {
-            const page = await send(`${form.dataset.form}/live`);
-            if (mine === asked) put(page, ["live"]);
+            const page = await send(`${form.dataset.form}/live`, () => mine === asked);
+            if (page && mine === asked) await put(page, ["live"]);
         } catch (error) { lost(error); }
     }
 
     async function table() {
-        try { put(await send("columns/table"), ["table", "live"]); } catch (error) { lost(error); }
+        const mine = ++tables;
+        asked += 1;
+        try {
+            const page = await send("columns/table", () => mine === tables);
+            if (page && mine === tables) await put(page, ["table", "live"]);
+        } catch (error) { lost(error); }
     }
 
     function soon() {
@@ -57,7 +100,7 @@
         try {
             const answer = await fetch(`${root}job`);
             if (!answer.ok) throw new Error(answer.statusText);
-            put(new DOMParser().parseFromString(await answer.text(), "text/html"), ["job"]);
+            await put(new DOMParser().parseFromString(await answer.text(), "text/html"), ["job"]);
             polling = setTimeout(poll, 500);
         } catch (error) { lost(error); }
     }
@@ -88,7 +131,7 @@
     }
 
     document.addEventListener("input", (event) => {
-        if (form && form.contains(event.target) && !event.target.dataset.table && event.target.tagName !== "SELECT") soon();
+        if (form && form.contains(event.target) && !("table" in event.target.dataset) && event.target.tagName !== "SELECT") soon();
     });
     document.addEventListener("change", async (event) => {
         const control = event.target;
@@ -130,12 +173,28 @@
         } else if (button.dataset.post) {
             button.disabled = true;
             try {
-                put(await send(button.dataset.post), [button.dataset.into]);
+                const ask = button.dataset.post === "cancel" ? post : send;  // what is to be ended is not waited for
+                await put(await ask(button.dataset.post), [button.dataset.into]);
                 if (button.dataset.into === "job") { at("job").scrollIntoView({ block: "nearest" }); poll(); }
             } catch (error) { lost(error); }
             button.disabled = false;
         }
     });
-    if ([...document.querySelectorAll("[data-table]")].some((c) => c.value !== c.defaultValue)) table(); // typed before this ran
+    // What was typed last reaches the server before another page of the studio is asked for.
+    document.addEventListener("click", async (event) => {
+        const link = event.target.closest("nav a");
+        if (!link || !(waiting || sending) || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+        event.preventDefault();
+        if (waiting) live();
+        await last;
+        location.assign(link.href);
+    });
+    // What was typed or ticked before this ran.
+    const changed = (c) => c.type === "checkbox" ? c.checked !== c.defaultChecked
+        : c.tagName === "SELECT" ? c.selectedIndex !== Math.max(0, [...c.options].findIndex((o) => o.defaultSelected))
+            : c.value !== c.defaultValue;
+    const early = form ? [...form.querySelectorAll("input:not([type=hidden]), select, textarea")].filter(changed) : [];
+    if (early.some((c) => "table" in c.dataset)) table();
+    else if (early.length) live();
     poll();
 })();

@@ -9,19 +9,20 @@ import pytest
 
 import taupi as tp
 from taupi.errors import TaupiError
+from taupi.studio import jobs as jobs_module
 from taupi.studio.jobs import Job, Jobs, _progress
 
 
 def test_a_command_is_that_of_the_shell(tmp_path):
     job = Job(["info", "elbow2r"], tmp_path)
-    job.wait(60)
+    job.wait()
     assert (job.state, job.status, job.command) == ("done", 0, "taupi info elbow2r")
     assert "elbow2r: 2 joints" in job.output_text and job.talk == ""
 
 
 def test_a_command_that_fails_says_why(tmp_path):
     job = Job(["info", "no-such-robot"], tmp_path)
-    job.wait(60)
+    job.wait()
     assert (job.state, job.status) == ("failed", 3) and "no-such-robot" in job.talk and not job.tasks
 
 
@@ -29,26 +30,30 @@ def test_modules_in_the_folder_are_not_imported(tmp_path):
     for name in ("taupi.py", "numpy.py", "typer.py", "json.py"):
         (tmp_path / name).write_text("raise SystemExit('EVIL')")
     job = Job(["info", "elbow2r"], tmp_path)
-    job.wait(60)
+    job.wait()
     assert job.state == "done" and "EVIL" not in job.talk
 
 
-def test_a_fit_tells_how_far_it_is_and_can_be_cancelled(tmp_path):
+def test_a_fit_tells_how_far_it_is_and_can_be_cancelled(tmp_path, monkeypatch):
     write_slow_log(tmp_path / "run.npz")
+    waits = "import time, taupi.files; taupi.files.write_folder = lambda *_, **__: time.sleep(3600); "
+    monkeypatch.setattr(jobs_module, "_RUN", waits + jobs_module._RUN)  # it does not end before it is cancelled
     jobs = Jobs(tmp_path)
     job = jobs.start(["identify", "puma560", "run.npz", "-o", "fit"], "fit")
-    until = time.monotonic() + 60
-    while not job.tasks and time.monotonic() < until:
+    while not (tasks := job.tasks) and job.running:
         time.sleep(0.02)
-    assert job.tasks[0]["title"].startswith("identify") and job.tasks[0]["total"] >= 2
+    assert tasks[0]["title"].startswith("identify") and tasks[0]["total"] >= 2
     with pytest.raises(TaupiError, match="running"):
         jobs.start(["info"])
     jobs.end()
-    job.wait(20)
+    job.wait()
     assert job.state == "cancelled" and not job.tasks
     with pytest.raises(ProcessLookupError):
-        os.killpg(job._process.pid, 0)
+        for _ in range(6000):  # what it had started ends a little later
+            os.killpg(job._process.pid, 0)
+            time.sleep(0.01)
     assert not (tmp_path / "fit").exists()
+    monkeypatch.undo()
     assert jobs.start(["info"]).words == ("info",)  # the next one may start
     jobs.end()
 
