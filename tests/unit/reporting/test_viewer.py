@@ -1,5 +1,6 @@
 """The view in three dimensions: what it draws, what it plays, what it refuses, and the page in a real browser."""
 
+import contextlib
 import socket
 import sys
 import threading
@@ -9,7 +10,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 import pytest
-from browser import chromium, opened
+from browser import chromium, opened, until
 from scipy.spatial.transform import Rotation
 from support import error
 
@@ -152,18 +153,18 @@ def test_where_it_is_served(monkeypatch):
     never.set()
 
 
-def switch_on(box):
-    """Click a checkbox until it is on: a page that is still being set up takes back what was clicked."""
+def switch_on(page, box, is_on):
+    """Click a checkbox until the view knows it: a page that is still being set up takes back what was clicked."""
     from playwright.sync_api import TimeoutError, expect
 
-    for _ in range(10):
-        box.click(force=True)
-        try:
-            expect(box).to_be_checked(timeout=3_000)
-        except (AssertionError, TimeoutError):
-            continue
-        return
-    raise AssertionError("the checkbox stays off")
+    def switched():
+        if not is_on() and not box.is_checked():
+            box.click(force=True)
+            with contextlib.suppress(AssertionError, TimeoutError):
+                expect(box).to_be_checked(timeout=10_000)
+        return is_on()
+
+    assert until(page, switched), "the checkbox stays off"
 
 
 def test_the_page_in_a_browser():
@@ -172,19 +173,17 @@ def test_the_page_in_a_browser():
         view = tp.view(ARM, LOG, port=8391)
         try:
             page, mistakes, fetched = opened(browser, view.url)
-            page.get_by_text("cond(M)").wait_for(timeout=60_000)
+            page.get_by_text("cond(M)").wait_for()
             view.seek(1.5)
             want = f"cond(M): {np.linalg.cond(tp.mass_matrix(ARM)(np.full(6, 0.25))):.3g}"
-            page.get_by_text(want).wait_for(timeout=60_000)
-            for name in ("torques", "weights", "mass felt at the tip"):
-                switch_on(page.get_by_role("checkbox", name=name))
+            page.get_by_text(want).wait_for()
+            parts = {"torques": view._torques, "weights": view._weights, "mass felt at the tip": view._felt}
+            for name, part in parts.items():
+                switch_on(page, page.get_by_role("checkbox", name=name), lambda part=part: part.visible)
             masses = Overlays(Scene(ARM)).tip_masses(np.full(6, 0.25))[0][::-1]
-            page.get_by_text(f"mass felt at the tip: {', '.join(f'{v:.3g}' for v in masses)} kg").wait_for(
-                timeout=60_000
-            )
-            switch_on(page.get_by_label("play"))
-            page.wait_for_timeout(700)
-            assert not np.allclose(view.q, 0.25)
+            page.get_by_text(f"mass felt at the tip: {', '.join(f'{v:.3g}' for v in masses)} kg").wait_for()
+            switch_on(page, page.get_by_label("play"), lambda: view._playing.value)
+            assert until(page, lambda: not np.allclose(view.q, 0.25))
             assert not mistakes and all(url.startswith((view.url, "data:", "blob:")) for url in fetched)
             with pytest.raises(TaupiError, match="expected 6 finite numbers"):
                 view.show([1.0, 2.0])
@@ -223,12 +222,12 @@ def test_a_browser_shows_hostile_names_as_text(tmp_path, missing_mesh):
         view = tp.view(arm, port=8395)
         try:
             page, mistakes, fetched = opened(browser, view.url)
-            page.get_by_text("cond(M)").wait_for(timeout=60_000)
-            switch_on(page.get_by_role("checkbox", name="capsules"))
+            page.get_by_text("cond(M)").wait_for()
+            switch_on(page, page.get_by_role("checkbox", name="capsules"), lambda: view._capsules)
             shown = "Links are tubes" if missing_mesh else "nearest: "
-            page.get_by_text(shown).wait_for(timeout=60_000)
+            page.get_by_text(shown).wait_for()
             page.wait_for_timeout(500)
-            assert "<iframe srcdoc=" in page.get_by_text(shown).inner_text()
+            assert until(page, lambda: "<iframe srcdoc=" in page.get_by_text(shown).inner_text())
             assert (
                 page.title() != "EVIL" and not page.locator("iframe").count() and not page.locator("img[src=x]").count()
             )
@@ -240,7 +239,7 @@ def test_a_browser_shows_hostile_names_as_text(tmp_path, missing_mesh):
 def answer_to(view, path="/", **headers):
     """The status line and the headers of what a view answers to a request."""
     where = urlsplit(view.url)
-    with socket.create_connection((where.hostname, where.port), timeout=10) as line:
+    with socket.create_connection((where.hostname, where.port), timeout=300) as line:
         lines = "".join(f"{key.replace('_', '-')}: {value}\r\n" for key, value in headers.items())
         line.sendall(f"GET {path} HTTP/1.1\r\n{lines}\r\n".encode())
         head = iter(line.makefile("rb").readline, b"\r\n")  # up to the empty line

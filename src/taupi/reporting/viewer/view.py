@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
 LINK, JOINT, MASS, BODY = (70, 100, 135), (224, 138, 46), (194, 55, 75), (47, 143, 62)
 SURFACE, TORQUE, FELT, CAPSULE = (175, 185, 196), (122, 85, 166), (224, 138, 46), (31, 111, 180)
 FRAMES_PER_SECOND = 30
-PATIENCE = 10.0  # s: until when a server has started
+PATIENCE = 60.0  # s: until when a server has started, also on a busy machine
 
 
 class View:
@@ -376,6 +378,8 @@ def view(robot: Robot, motion: object = None, *, host: str = "127.0.0.1", port: 
 
 def _served(serve: Callable[[], viser.ViserServer], host: str) -> viser.ViserServer:
     """Return the server that `serve` starts; viser waits forever for one that cannot listen on `host`."""
+    if not _is_of_this_machine(host):
+        raise _not_served(host)
     servers: list[viser.ViserServer] = []
     starting = threading.Thread(target=lambda: servers.append(serve()), daemon=True)
     starting.start()
@@ -383,6 +387,19 @@ def _served(serve: Callable[[], viser.ViserServer], host: str) -> viser.ViserSer
     if not servers:
         raise _not_served(host)
     return servers[0]
+
+
+def _is_of_this_machine(host: str) -> bool:
+    """Return whether a socket can listen on some port of `host`."""
+    try:
+        places = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return False
+    for family, kind, protocol, _, place in places:
+        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as tried:
+            tried.bind(place)
+            return True
+    return False
 
 
 def _not_served(host: object) -> TaupiError:
