@@ -7,9 +7,11 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("seeded", derandomize=True, deadline=None)
+# The same examples in every run, and nothing that depends on how busy the machine is: no deadline, and no check of how long it
+# takes to draw them.
+settings.register_profile("seeded", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("seeded")
 
 

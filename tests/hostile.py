@@ -90,4 +90,4 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 def opened(path):
     """The page after its scripts have run, in a real browser."""
     words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", path.as_uri()]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=True).stdout

@@ -103,7 +103,7 @@ def test_killed_at_any_time_it_is_old_or_new(tmp_path):
         child = subprocess.Popen([sys.executable, "-c", code, str(out)])
         before = out.stat().st_ino
         while out.stat().st_ino == before:  # it exists at every look; until the child is at work
-            pass
+            time.sleep(0.001)
         time.sleep(0.01)
         os.kill(child.pid, signal.SIGKILL)
         child.wait()

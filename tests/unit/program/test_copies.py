@@ -123,8 +123,9 @@ def test_instructions_that_are_unknown(monkeypatch):
 
 
 def resident():
-    """Bytes of memory that this process has in use."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGESIZE")
+    """Bytes of memory that this process has in use, without those of files, which the system drops and reads again."""
+    whole, of_files = map(int, Path("/proc/self/statm").read_text().split()[1:3])
+    return (whole - of_files) * os.sysconf("SC_PAGESIZE")
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
@@ -132,14 +133,17 @@ def resident():
 def test_compiled_code_is_freed(times):
     """What one compilation takes, some 300 kB of code and tables, would show."""
     program = tp.regressor(tp.load("puma560"))
-    for _ in range(20):
-        program.compile("cpu")(*np.zeros((3, 6)))
-    gc.collect()
-    before = resident()
-    for _ in range(times):
-        program.compile("cpu")(*np.zeros((3, 6)))
-    gc.collect()
-    assert resident() - before < 8 << 20
+    grown = []
+    for _ in range(3):  # what is not freed shows every time; what the system does with its pages does not
+        gc.collect()
+        before = resident()
+        for _ in range(times):
+            program.compile("cpu")(*np.zeros((3, 6)))
+        gc.collect()
+        grown.append(resident() - before)
+        if grown[-1] < 8 << 20:
+            break
+    assert grown[-1] < 8 << 20, grown
 
 
 @pytest.mark.long

@@ -436,10 +436,10 @@ def test_powers_become_multiples_of_an_angle():
 def test_what_nobody_can_read_is_refused_soon():
     """Seven joints by articulated bodies: by counting products, not after a minute of them."""
     program = tp.forward_dynamics(tp.load("panda"), algorithm="articulated")
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(tp.TaupiError, match="needs more products than a form of 300000 terms"):
         program.explicit()
-    assert time.perf_counter() - start < 15  # 1 s alone, 54 s without the count
+    assert time.process_time() - start < 15  # 1 s alone, 54 s without the count
 
 
 @pytest.mark.parametrize("task", ["planar", "xy"])

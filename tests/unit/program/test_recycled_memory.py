@@ -138,7 +138,7 @@ def test_a_forked_process_has_memory_of_its_own():
         "pid = os.fork()\n"
         "if pid == 0:\n"
         "    a[:] = 2\n"
-        "    t = threading.Thread(target=lambda: MEMORY.array((10,), np.dtype(float))); t.start(); t.join(20)\n"
+        "    t = threading.Thread(target=lambda: MEMORY.array((10,), np.dtype(float))); t.start(); t.join(300)\n"
         "    os._exit(t.is_alive())\n"
         "print(os.waitpid(pid, 0)[1], a.max())"
     )

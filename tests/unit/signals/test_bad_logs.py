@@ -39,10 +39,10 @@ def test_a_bad_table_is_one_sentence(tmp_path, what):
     content, message = BAD[what]
     file = tmp_path / "run.csv"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(TaupiError, match=message) as caught:
         tp.read_log(file)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert len(str(caught.value)) < 400 and "\n" not in str(caught.value)
 
 
