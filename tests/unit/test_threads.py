@@ -51,12 +51,12 @@ def test_threads_may_leave_in_any_order(first_leaves_first):
     def second():
         with one_blas_thread():
             inside.set()
-            leave.wait(10)
+            leave.wait()
 
     other = threading.Thread(target=second)
     with one_blas_thread():
         other.start()
-        inside.wait(10)
+        inside.wait()
         assert counts() == {1}
         if not first_leaves_first:
             leave.set()
