@@ -84,7 +84,7 @@ def test_the_harness_notices_crashes_hangs_growth_and_stray_exceptions(monkeypat
     monkeypatch.setitem(FORMATS, "odd", Format("odd.txt", odd, lambda seed, others, rng: seed))
     monkeypatch.setattr(worker, "input_of", lambda name, number, seed, seeds: str(number).encode())
     monkeypatch.setattr(worker, "GROWTH", 100 << 20)
-    monkeypatch.setattr(runner, "SECONDS", 0.2)
+    monkeypatch.setattr(runner, "SECONDS", 0.4)
     said = []
     if jobs > 1:
         monkeypatch.setattr(runner, "BATCH", 5)

@@ -164,6 +164,7 @@ class OnATerminal(io.StringIO):
 def test_nothing_that_is_printed_steers_the_terminal(monkeypatch, out, err):
     """Names come from files; each stream is filtered, wherever the other one goes."""
     streams = {"stdout": out(), "stderr": err()}
+    monkeypatch.setattr("taupi.cli.terminal.PATIENCE", 3600.0)  # no time is shown between two parts of a line
     for name, stream in streams.items():
         monkeypatch.setattr(sys, name, stream)
     with on_a_terminal("taupi"):

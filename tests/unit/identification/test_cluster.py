@@ -126,7 +126,7 @@ def test_workers_that_die_change_no_bit(cluster, runs, here, tmp_path, monkeypat
 def test_a_driver_that_dies_goes_on_where_it_was(cluster, runs, here, tmp_path):
     address, pieces = cluster.scheduler.address, tmp_path / "pieces"
     arguments = [sys.executable, "-c", DRIVER, str(runs[0].parent / "run-*.parquet"), address, str(pieces)]
-    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=120)
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=600)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     before = {path.name: path.stat().st_mtime_ns for path in pieces.glob("*.piece")}
     assert len(before) == 4

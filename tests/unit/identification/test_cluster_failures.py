@@ -155,25 +155,28 @@ def started(folder, name):
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     scheduler_words = ["distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
     scheduler = subprocess.Popen([sys.executable, "-m", *scheduler_words, "--scheduler-file", str(file)], **quiet)
-    worker_words = ["taupi", "worker", "--scheduler-file", str(file), "--workers", "1"]
-    worker = subprocess.Popen([sys.executable, "-m", *worker_words], **quiet)
+    processes = [scheduler]
     try:
-        for _ in range(600):
+        while scheduler.poll() is None:
             with contextlib.suppress(OSError, json.JSONDecodeError):
                 json.loads(file.read_text())
                 break
             time.sleep(0.1)
+        worker_words = ["taupi", "worker", "--scheduler-file", str(file), "--workers", "1"]
+        processes.insert(0, subprocess.Popen([sys.executable, "-m", *worker_words], **quiet))
         yield file, scheduler
     finally:
-        for process in (worker, scheduler):
+        for process in processes:
             process.terminate()
-        for process in (worker, scheduler):
+        for process in processes:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(10)
             process.kill()
+            process.wait()
 
 
 def test_a_scheduler_that_dies_is_told_and_the_next_one_goes_on(runs, tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster_client, "_PATIENCE_S", 600.0)  # a worker starts late on a busy machine
     arm, pieces, write, kept = tp.load("elbow2r"), tmp_path / "pieces", PieceStore.write, []
     with started(tmp_path, "first") as (file, scheduler):
 
@@ -182,6 +185,7 @@ def test_a_scheduler_that_dies_is_told_and_the_next_one_goes_on(runs, tmp_path, 
             kept.append(1)
             if len(kept) == 2:
                 scheduler.kill()
+                scheduler.wait()
 
         monkeypatch.setattr(PieceStore, "write", deadly)
         with warnings.catch_warnings():

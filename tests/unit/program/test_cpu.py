@@ -225,7 +225,7 @@ def test_threads_after_a_fork(tmp_path):
         "q = np.ones((4000, 2)); want = k(q)\n"
         "pid = os.fork()\n"
         "if pid == 0:\n"
-        "    signal.alarm(20); os._exit(0 if np.array_equal(k(q), want) else 1)\n"
+        "    signal.alarm(300); os._exit(0 if np.array_equal(k(q), want) else 1)\n"
         "print(os.waitpid(pid, 0)[1])"
     )
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, check=True)
@@ -261,7 +261,7 @@ def test_a_fork_waits_for_what_is_compiled_ahead():
         "y = tp.regressor(tp.load('planar3r').bind(l1=1, l2=1, l3=1)); compile_ahead(y)\n"
         "pid = os.fork()\n"
         "if pid == 0:\n"
-        "    signal.alarm(60); compile_ahead(tp.gravity_torque(tp.load('zollo2r')))\n"
+        "    signal.alarm(300); compile_ahead(tp.gravity_torque(tp.load('zollo2r')))\n"
         "    os._exit(0 if y(*np.ones((3, 3))).shape == (3, 30) else 1)\n"
         "print(os.waitpid(pid, 0)[1])"
     )
