@@ -9,6 +9,7 @@ import hashlib
 import re
 import shutil
 import subprocess
+import tempfile
 from html.parser import HTMLParser
 
 import taupi as tp
@@ -89,5 +90,9 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 
 def opened(path):
     """The page after its scripts have run, in a real browser."""
-    words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", path.as_uri()]
-    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=True).stdout
+    with tempfile.TemporaryDirectory(
+        ignore_cleanup_errors=True
+    ) as profile:  # of its own: another test may open one, too
+        words = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        words += [f"--user-data-dir={profile}", "--dump-dom", path.as_uri()]
+        return subprocess.run(words, capture_output=True, text=True, timeout=300, check=True).stdout

@@ -160,7 +160,7 @@ def test_a_mutant_with_which_tests_cannot_even_begin_is_killed(project):
     tests = [TimedTest(1.0, "tests/test_small.py::test_first")]
     assert own.failing(tests) == ""
     assert try_mutant(own, mutant(*SUM), SOURCE, tests, 10) == Outcome(
-        KILLED, "what tests share", 1, pytest.approx(0, abs=60)
+        KILLED, "what tests share", 1, pytest.approx(0, abs=3600)
     )
     own.remove()
 
@@ -309,4 +309,5 @@ def test_the_short_form_names_files_that_exist():
     options = command.arguments(["--short"])
     assert options.size == 12
     assert options.least >= 0.8
+    assert options.budget >= 3600  # a busy machine leaves none of the tests out
     assert all((ROOT / path).is_file() for path in (*options.only, *options.tests))
