@@ -8,12 +8,14 @@ import threading
 
 import numpy as np
 import pytest
+from excite import budgets_by_the_processor
 
 import taupi as tp
 from taupi.errors import NotIdentifiedError
 from taupi.excitation.limits.certificates import torque_certificate, torque_rate_certificate
 from taupi.excitation.limits.motion_limits import motion_limits
 from taupi.excitation.motions.bounded import slowed
+from taupi.excitation.search.starts import rough
 from taupi.excitation.settings import Margins
 from taupi.model.scalars import exact
 from taupi.reporting.report import report_text
@@ -194,10 +196,19 @@ def test_elastic_arm_stays_below_a_third_of_its_lowest_resonance():
         tp.excite(arm, 10.0, limits=limits, starts=1, bandwidth=100.0)
 
 
-def test_budget_and_interruption_leave_a_motion_that_is_proven():
+def test_budget_and_interruption_leave_a_motion_that_is_proven(monkeypatch):
+    budgets_by_the_processor(monkeypatch)
     limited = tp.excite(ARM, 4.0, limits=LIMITS, starts=50, budget=0.3)
     assert limited.stopped and limited.certified and len(limited.starts) < 50
-    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+    begun = []
+
+    def interrupted(problem, x, stop):
+        begun.append(x)
+        if len(begun) == 3:  # not before the search has begun: that would interrupt the tests
+            threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+        return rough(problem, x, stop)
+
+    monkeypatch.setattr("taupi.excitation.design.rough", interrupted)
     handler = signal.getsignal(signal.SIGINT)
     stopped = tp.excite(ARM, 4.0, limits=LIMITS, starts=500)
     assert stopped.stopped and stopped.certified and len(stopped.starts) < 500
