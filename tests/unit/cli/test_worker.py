@@ -1,6 +1,8 @@
 """`taupi worker`: what cannot work is refused in a sentence, before Dask is started."""
 
 import os
+import time
+from types import SimpleNamespace
 
 import pytest
 from command_line import taupi
@@ -58,3 +60,16 @@ def test_what_can_work_is_started(tmp_path):
     for words in (("head:8786",), ("tls://[::1]:8786", "--memory-limit", "auto"), ("--scheduler-file", "head.json")):
         with pytest.raises(Started):
             taupi("worker", *words, cwd=tmp_path)
+
+
+def test_a_file_that_a_scheduler_is_about_to_write_is_waited_for(tmp_path, monkeypatch):
+    file = tmp_path / "head.json"
+    file.write_text("")
+
+    def written(seconds):
+        file.write_text('{"address": "tcp://127.0.0.1:8786"}')
+
+    monkeypatch.setattr(worker_command, "_PATIENCE_S", 600.0)
+    monkeypatch.setattr(worker_command, "time", SimpleNamespace(monotonic=time.monotonic, sleep=written))
+    with pytest.raises(Started):
+        taupi("worker", "--scheduler-file", "head.json", cwd=tmp_path)

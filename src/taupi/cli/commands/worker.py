@@ -88,13 +88,18 @@ def _check_memory(limit: str) -> None:
     raise TaupiError("{memory_limit} is {got!r}, expected an amount of memory, such as 2GiB, or auto.", got=limit)
 
 
+def _is_written(path: Path) -> bool:
+    """Return whether there is a file with content: a scheduler makes an empty one first."""
+    return path.exists() and not (path.is_file() and path.stat().st_size == 0)
+
+
 def _wait_for(file: Path) -> None:
     """Wait until a scheduler that has just been started writes its file; refuse one that does not appear."""
     path = path_of(file, "the file that a scheduler wrote", "scheduler_file")
     end = time.monotonic() + _PATIENCE_S
-    if not path.exists():
+    if not _is_written(path):
         print(f"waiting up to {_PATIENCE_S:g} s for a scheduler to write {path}", file=sys.stderr)
-    while not path.exists():
+    while not _is_written(path):
         if time.monotonic() > end:
             raise TaupiError(
                 "{scheduler_file} is {got!r}, but no scheduler wrote it within {patience_s:g} s.",
