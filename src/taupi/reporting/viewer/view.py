@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import html
-import socket
 import threading
 import time
 from collections.abc import Callable
@@ -378,10 +376,13 @@ def view(robot: Robot, motion: object = None, *, host: str = "127.0.0.1", port: 
 
 def _served(serve: Callable[[], viser.ViserServer], host: str) -> viser.ViserServer:
     """Return the server that `serve` starts; viser waits forever for one that cannot listen on `host`."""
-    if not _is_of_this_machine(host):
-        raise _not_served(host)
     servers: list[viser.ViserServer] = []
-    starting = threading.Thread(target=lambda: servers.append(serve()), daemon=True)
+
+    def start() -> None:
+        if _can_listen(host):
+            servers.append(serve())
+
+    starting = threading.Thread(target=start, daemon=True)
     starting.start()
     starting.join(PATIENCE)
     if not servers:
@@ -389,17 +390,18 @@ def _served(serve: Callable[[], viser.ViserServer], host: str) -> viser.ViserSer
     return servers[0]
 
 
-def _is_of_this_machine(host: str) -> bool:
-    """Return whether a socket can listen on some port of `host`."""
+def _can_listen(host: str) -> bool:
+    """Return whether a server can listen on some port of `host`."""
+    import asyncio
+
+    async def listen() -> None:
+        (await asyncio.start_server(lambda *_: None, host, 0)).close()
+
     try:
-        places = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+        asyncio.run(listen())
     except (OSError, UnicodeError):
         return False
-    for family, kind, protocol, _, place in places:
-        with contextlib.suppress(OSError), socket.socket(family, kind, protocol) as tried:
-            tried.bind(place)
-            return True
-    return False
+    return True
 
 
 def _not_served(host: object) -> TaupiError:
