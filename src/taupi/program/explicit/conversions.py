@@ -90,7 +90,7 @@ class Converter:
 
     def sum(self, p: fmpq_mpoly) -> sympy.Expr:
         """Return a polynomial as a SymPy sum in canonical form, built directly, without SymPy's search for like terms."""
-        terms = [self._term(exponents, c) for exponents, c in p.to_dict().items()]
+        terms = [self._term(exponents, c) for exponents, c in zip(p.monoms(), p.coeffs(), strict=True)]
         if len(terms) < 2:
             return terms[0] if terms else sympy.Integer(0)
         numbers = [t for t in terms if t.is_Number]

@@ -21,7 +21,7 @@ _GROUPED = 2000
 _PLAIN = 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Product:
     """coefficient x letters x sums, each to a power."""
 
@@ -30,7 +30,7 @@ class Product:
     sums: tuple[tuple[Sum, int], ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sum:
     """A sum of products; no products is zero."""
 
@@ -46,10 +46,7 @@ class Collector:
 
     def __call__(self, terms: Terms) -> Sum:
         """Return terms with common factors taken out: of all terms, then of those with equal sines and cosines, then greedily."""
-        if len(terms) > 1 and _content(terms, self.ordered(terms)) == -1 and not _common(list(terms)):
-            flipped = self._collected({m: -c for m, c in terms.items()})
-            return Sum(tuple(Product(-p.coefficient, p.letters, p.sums) for p in flipped.products))
-        return self._collected(terms)
+        return self._collected(terms, signed=True)
 
     def quotient(self, terms: Terms, denominator: Denominator) -> Sum:
         """Return terms over a denominator."""
@@ -65,8 +62,11 @@ class Collector:
             return Sum((Product(p.coefficient, self.alphabet.times(p.letters, tuple(below.items())), p.sums),))
         return Sum((Product(fmpq(1), self.alphabet.monomial(below), ((tree, 1),)),))
 
-    def _collected(self, terms: Terms) -> Sum:
-        """Return terms with common factors and the sign of the first term taken out, so that a sum and its negative match."""
+    def _collected(self, terms: Terms, signed: bool = False) -> Sum:
+        """Return terms with common factors and the sign of the first term taken out, so that a sum and its negative match.
+
+        With `signed`, a sign that is all there is to take out stays inside.
+        """
         ordered = self.ordered(terms)
         if len(terms) < 2 or len(terms) > _GROUPED:
             return Sum(tuple(Product(terms[m], m) for m in ordered))
@@ -74,6 +74,8 @@ class Collector:
         if content == 1 and not monomial:
             return self._grouped(terms, ordered)
         inner = self._grouped(*self._divided(terms, content, monomial))
+        if signed and content == -1 and not monomial:
+            return Sum(tuple(Product(-p.coefficient, p.letters, p.sums) for p in inner.products))
         if len(inner.products) == 1:  # a product of sums
             (only,) = inner.products
             return Sum((Product(content * only.coefficient, self.alphabet.times(monomial, only.letters), only.sums),))
@@ -85,19 +87,20 @@ class Collector:
 
     def _key(self, monomial: Monomial) -> tuple[object, ...]:
         """Return the sort key of a term: its inputs (accelerations, velocities, none), then its angles, then its symbols."""
-        if monomial in self._keys:
-            return self._keys[monomial]
-        inputs, angles, symbols = [], [], []
-        for k, e in monomial:
-            letter = self.alphabet.letters[k]
-            if letter.atom is None:
-                angles.append((letter.form, letter.kind, -e))
-            elif letter.atom.rank:
-                inputs.append((-letter.atom.rank, letter.atom.index, -e))
-            else:
-                symbols.append((letter.atom.kind, letter.atom.name, -e))
-        key = (not inputs, sorted(inputs), sorted(angles), sorted(symbols), len(monomial))
-        self._keys[monomial] = key
+        key = self._keys.get(monomial)
+        if key is None:
+            inputs, angles, symbols = [], [], []
+            for k, e in monomial:
+                letter = self.alphabet.letters[k]
+                if letter.atom is None:
+                    angles.append((letter.form, letter.kind, -e))
+                elif letter.atom.rank:
+                    inputs.append((-letter.atom.rank, letter.atom.index, -e))
+                else:
+                    symbols.append((letter.atom.kind, letter.atom.name, -e))
+            parts = (tuple(sorted(part)) for part in (inputs, angles, symbols))
+            key = (not inputs, *parts, len(monomial))
+            self._keys[monomial] = key
         return key
 
     def _divided(self, terms: Terms, content: fmpq, monomial: Monomial) -> tuple[Terms, list[Monomial]]:
@@ -110,9 +113,10 @@ class Collector:
     def _grouped(self, terms: Terms, ordered: list[Monomial]) -> Sum:
         """Return a sum without a common factor, its terms grouped by their sines and cosines."""
         groups: dict[Monomial, Terms] = {}
+        gathering = {k for k in {k for m in ordered for k, _ in m} if self.alphabet.gathers(k)}
         for m in ordered:
-            angles = tuple(item for item in m if self.alphabet.gathers(item[0]))
-            groups.setdefault(angles, {})[tuple(i for i in m if not self.alphabet.gathers(i[0]))] = terms[m]
+            angles = tuple([item for item in m if item[0] in gathering])
+            groups.setdefault(angles, {})[tuple([item for item in m if item[0] not in gathering])] = terms[m]
         if list(groups) == [()]:
             return self._plain(terms)
         return Sum(tuple(p for angles, group in groups.items() for p in self._with_angles(angles, group)))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from flint import fmpq, fmpq_mpoly
 
@@ -15,7 +16,6 @@ Monomial = tuple[tuple[int, int], ...]
 Terms = dict[Monomial, fmpq]
 Form = tuple[tuple[int, int], ...]  # a sum of angles: (angle, multiple), by angle
 Forms = Mapping[int, Form]  # what each angle of the ring stands for
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -25,25 +25,6 @@ class Letter:
     atom: Atom | None = None
     kind: str = ""  # "sin" or "cos" of the form
     form: Form = ()
-
-
-# Two angles in a product, what it has besides them, and whether both are sines or both cosines.
-AnglePair = tuple[Form, Form, Monomial, bool]
-
-
-class Numbered(Generic[T]):
-    """Values, each once, and the number of each: numbers are faster to find than what they stand for."""
-
-    def __init__(self) -> None:
-        self.values: list[T] = []
-        self._place: dict[T, int] = {}
-
-    def number(self, value: T) -> int:
-        """Return the number of a value, which is added if it is new."""
-        k = self._place.setdefault(value, len(self.values))
-        if k == len(self.values):
-            self.values.append(value)
-        return k
 
 
 class Alphabet:
@@ -56,9 +37,11 @@ class Alphabet:
         self._order: list[tuple[Any, ...]] = []
         self._generator: dict[int, int] = {}
         self._trig: dict[tuple[str, Form], tuple[int, int]] = {}
-        self._pairs: dict[Monomial, list[int]] = {}
-        self.angle_pairs = Numbered[AnglePair]()
         self.angle = {k: ring.atoms[s] for k, (s, _) in ring.angles.items()}
+        # What each generator that is a sine or cosine stands for.
+        self._wave = {s: ("sin", k) for k, (s, _) in ring.angles.items()} | {
+            c: ("cos", k) for k, (_, c) in ring.angles.items()
+        }
 
     def letter(self, letter: Letter) -> int:
         """Return the number of a letter, which is added if it is new."""
@@ -73,7 +56,6 @@ class Alphabet:
         self.letters[k] = letter
         self.place[letter] = k
         self._order[k] = _order(letter)
-        self._pairs.clear()
 
     def trig(self, kind: str, form: Form) -> tuple[int, int]:
         """Return (sign, letter) of the sine or cosine of a sum of angles, with its first multiple made positive."""
@@ -95,8 +77,7 @@ class Alphabet:
 
     def monomial(self, exponents: Mapping[int, int]) -> Monomial:
         """Return a monomial of letters and exponents, in writing order."""
-        order = self._order
-        return tuple((k, exponents[k]) for k in sorted((k for k in exponents if exponents[k]), key=order.__getitem__))
+        return tuple([(k, exponents[k]) for k in sorted(exponents, key=self._order.__getitem__) if exponents[k]])
 
     def times(self, a: Monomial, b: Monomial) -> Monomial:
         """Return the product of two monomials."""
@@ -107,33 +88,25 @@ class Alphabet:
             letters[k] = letters.get(k, 0) + e
         return self.monomial(letters)
 
-    def pairs(self, monomial: Monomial) -> list[int]:
-        """Return the numbers in `angle_pairs` of each two angles of which a monomial has one sine or cosine."""
-        if monomial not in self._pairs:
-            angles = sorted(_simple_angles(self, monomial), key=lambda item: item[1])
-            self._pairs[monomial] = [
-                self.angle_pairs.number((a, b, tuple(i for i in monomial if i[0] not in (la, lb)), ka == kb))
-                for k, (la, a, ka) in enumerate(angles)
-                for lb, b, kb in angles[k + 1 :]
-            ]
-        return self._pairs[monomial]
-
     def terms(self, p: fmpq_mpoly, forms: Forms) -> Terms:
         """Return a polynomial of the ring as terms, with each angle standing for its sum in `forms`."""
+        degrees = p.degrees()
+        present = [k for k, degree in enumerate(degrees) if degree > 0]
         signed: dict[int, tuple[int, int]] = {}  # generator -> (sign, letter)
-        for angle, (s, c) in self.ring.angles.items():
-            signed[s], signed[c] = self.trig("sin", forms[angle]), self.trig("cos", forms[angle])
-        present = [k for k, degree in enumerate(p.degrees()) if degree > 0]
         for k in present:
-            if k not in signed:
+            if k in self._wave:
+                kind, angle = self._wave[k]
+                signed[k] = self.trig(kind, forms[angle])
+            else:
                 signed[k] = (1, self.letter(Letter(self.ring.atoms[k])))
                 self._generator[signed[k][1]] = k
-        # The writing order is the same for all monomials.
-        places = sorted(((signed[k][1], k) for k in present), key=lambda place: self._order[place[0]])
+        # The writing order is the same for all monomials, and each power of a letter is one object in all of them.
+        written = sorted(present, key=lambda k: self._order[signed[k][1]])
+        powers = [(k, [(signed[k][1], e) for e in range(degrees[k] + 1)]) for k in written]
         odd = [k for k in present if signed[k][0] < 0]  # an odd power of these changes the sign
         result: Terms = {}
-        for exponents, coefficient in p.to_dict().items():
-            monomial = tuple([(letter, int(exponents[k])) for letter, k in places if exponents[k]])
+        for exponents, coefficient in zip(p.monoms(), p.coeffs(), strict=True):
+            monomial = tuple([power[e] for k, power in powers if (e := exponents[k])])
             result[monomial] = -coefficient if odd and sum(exponents[k] for k in odd) % 2 else coefficient
         return result
 
@@ -177,11 +150,11 @@ def multiples(alphabet: Alphabet, terms: Terms) -> Terms:
     result = dict(terms)
     for form in _angles(alphabet, terms):
         for rest, powers in _groups(alphabet, result, form).items():
-            if max(a + b for a, b in powers) < 2:
+            halves = len(powers) == 1 and _halves(powers, result)
+            if _keep_count(powers) and not halves:
                 continue
             wave = _wave({ab: result[m] for ab, m in powers.items()})
-            count = sum(bool(x) for pair in wave.values() for x in pair)
-            if count < len(powers) or (count == 1 and _halves(powers, result)):
+            if halves or sum(bool(x) for pair in wave.values() for x in pair) < len(powers):
                 for monomial in powers.values():
                     del result[monomial]
                 _write(alphabet, result, rest, form, wave)
@@ -190,55 +163,67 @@ def multiples(alphabet: Alphabet, terms: Terms) -> Terms:
 
 def _angles(alphabet: Alphabet, terms: Terms) -> list[Form]:
     """Return the sums of angles that occur in a product as a power, or as both sine and cosine."""
+    letters = alphabet.letters
     seen: dict[Form, None] = {}
     for monomial in terms:
-        degree: dict[Form, int] = {}
-        for k, e in monomial:
-            if alphabet.is_trig(k):
-                form = alphabet.letters[k].form
-                degree[form] = degree.get(form, 0) + e
-        seen |= dict.fromkeys(form for form, d in degree.items() if d > 1)
+        before: Form = ()
+        for k, e in monomial:  # the sine and cosine of an angle are neighbours
+            letter = letters[k]
+            if letter.kind:
+                if e > 1 or letter.form == before:
+                    seen[letter.form] = None
+                before = letter.form
     return list(seen)
 
 
 def _groups(alphabet: Alphabet, terms: Terms, form: Form) -> dict[Monomial, dict[tuple[int, int], Monomial]]:
     """Return the products by their factors other than an angle's, then by the powers (a, b) of its sine and cosine."""
+    (_, sine), (_, cosine) = alphabet.trig("sin", form), alphabet.trig("cos", form)
     groups: dict[Monomial, dict[tuple[int, int], Monomial]] = {}
     for monomial in terms:
-        power = {"sin": 0, "cos": 0}
-        rest = []
-        for k, e in monomial:
-            letter = alphabet.letters[k]
-            if letter.atom is None and letter.form == form:
-                power[letter.kind] += e
-            else:
-                rest.append((k, e))
-        groups.setdefault(tuple(rest), {})[power["sin"], power["cos"]] = monomial
+        powers = dict(monomial)
+        a, b = powers.pop(sine, 0), powers.pop(cosine, 0)
+        rest = tuple(powers.items()) if a or b else monomial
+        group = groups.get(rest)
+        if group is None:
+            groups[rest] = {(a, b): monomial}
+        else:
+            group[a, b] = monomial
     return groups
 
 
+def _keep_count(powers: dict[tuple[int, int], Monomial]) -> bool:
+    """Return whether products of powers sin^a cos^b are certainly as many as multiples.
+
+    An even a gives cosines, an odd one sines, and a + b the parity of their multiples, so that products which differ in either
+    share none.
+    """
+    return len(powers) == 1 or len({(a % 2, (a + b) % 2) for a, b in powers}) == len(powers)
+
+
 def _halves(powers: dict[tuple[int, int], Monomial], terms: Terms) -> bool:
-    """Return whether a product 2 k sin x cos x stands alone: sin 2x is shorter by its factor."""
-    if list(powers) != [(1, 1)]:
+    """Return whether the only product is 2 k sin x cos x: sin 2x is shorter by its factor."""
+    if (1, 1) not in powers:
         return False
     value = terms[powers[1, 1]]
     return bool(value.q == 1 and value.p % 2 == 0)
 
 
 def _wave(powers: dict[tuple[int, int], fmpq]) -> Wave:
-    """Return sum c sin^a x cos^b x as a series of cos kx and sin kx, by powers of exp(ix)."""
-    total: _Series = {}
+    """Return sum c sin^a x cos^b x as a series of cos kx and sin kx, the constant last."""
+    total: Wave = {}
     for (a, b), value in powers.items():
-        for k, (x, y) in _powers(a, b).items():
-            re, im = total.get(k, (fmpq(0), fmpq(0)))
-            total[k] = (re + value * x, im + value * y)
-    wave = {k: (2 * x, -2 * y) for k, (x, y) in total.items() if k > 0}
-    return wave | {0: (total[0][0], fmpq(0))} if 0 in total else wave
+        for k, (cosine, sine) in _product_wave(a, b).items():
+            x, y = total.get(k, (fmpq(0), fmpq(0)))
+            total[k] = (x + value * cosine, y + value * sine)
+    if 0 in total:
+        total[0] = total.pop(0)
+    return total
 
 
 @lru_cache(maxsize=256)
-def _powers(a: int, b: int) -> _Series:
-    """Return sin^a x cos^b x by powers of exp(ix)."""
+def _product_wave(a: int, b: int) -> Wave:
+    """Return sin^a x cos^b x as a series of cos kx and sin kx, by powers of exp(ix)."""
     half = fmpq(1, 2)
     sine: _Series = {1: (fmpq(0), -half), -1: (fmpq(0), half)}
     cosine: _Series = {1: (half, fmpq(0)), -1: (half, fmpq(0))}
@@ -246,7 +231,7 @@ def _powers(a: int, b: int) -> _Series:
     for factor, exponent in ((sine, a), (cosine, b)):
         for _ in range(exponent):
             product = _times(product, factor)
-    return product
+    return {k: (2 * x, -2 * y) if k else (x, fmpq(0)) for k, (x, y) in product.items() if k >= 0}
 
 
 def _times(p: _Series, q: _Series) -> _Series:
@@ -267,11 +252,7 @@ def _write(alphabet: Alphabet, terms: Terms, rest: Monomial, form: Form, wave: W
             if k:
                 sign, letter = alphabet.trig(kind, tuple((a, k * m) for a, m in form))
                 monomial = alphabet.times(rest, ((letter, 1),))
-            total = terms.get(monomial, fmpq(0)) + sign * value
-            if total:
-                terms[monomial] = total
-            else:
-                terms.pop(monomial, None)
+            _add(terms, monomial, sign * value)
 
 
 # Formulas with more terms keep their products: nobody reads them, and the search would take longer than the expansion.
@@ -353,16 +334,18 @@ def shortest(
     alphabet: Alphabet, p: fmpq_mpoly, steps: Sequence[tuple[int, int, int]] = (), forms: Forms | None = None
 ) -> Terms:
     """Return the shorter of p's product form and its form with sums of angles."""
-    plain = alphabet.terms(p, plain_forms(alphabet.ring))
-    if len(plain) > _LONGEST:
-        return plain
-    before, original = len(p), p
+    itself = plain_forms(alphabet.ring)
+    if len(p) > _LONGEST:
+        return alphabet.terms(p, itself)
+    changed = p
     for step in steps:
-        p = replaced(alphabet.ring, p, step)
-    summed = _folded_forms(alphabet, p, forms) if steps and forms is not None else plain
-    if len(p) < before:
+        changed = replaced(alphabet.ring, changed, step)
+    summed = None if changed is p or forms is None else _folded_forms(alphabet, changed, forms)
+    if summed is not None and len(changed) < len(p):
         return summed
-    return min(_folded_forms(alphabet, original, plain_forms(alphabet.ring), plain), summed, plain, key=len)
+    plain = alphabet.terms(p, itself)
+    folded = _folded_forms(alphabet, p, itself, plain)
+    return min(folded, plain if summed is None else summed, plain, key=len)
 
 
 def _folded_forms(alphabet: Alphabet, p: fmpq_mpoly, forms: Forms, terms: Terms | None = None) -> Terms:
@@ -418,11 +401,14 @@ def _without(monomial: Monomial, shared: Monomial) -> Monomial:
 def _squares(alphabet: Alphabet, terms: Terms) -> Terms:
     """Return terms with k - k cos^2 x written as k sin^2 x, and 2k cos^2 x - k as k cos 2x."""
     result = dict(terms)
+    squares = {(k, 2) for k, letter in enumerate(alphabet.letters) if letter.kind}
     for monomial in terms:
+        if squares.isdisjoint(monomial):
+            continue
         for letter, exponent in monomial:
-            wave = alphabet.letters[letter]
-            if exponent != 2 or wave.kind not in ("sin", "cos") or monomial not in result:
+            if (letter, exponent) not in squares or monomial not in result:
                 continue
+            wave = alphabet.letters[letter]
             rest = tuple(item for item in monomial if item[0] != letter)
             a, b = result[monomial], result.get(rest)
             if b is None:
@@ -442,13 +428,38 @@ def _squares(alphabet: Alphabet, terms: Terms) -> Terms:
     return result
 
 
-def _simple_angles(alphabet: Alphabet, monomial: Monomial) -> list[tuple[int, Form, str]]:
-    """Return the angles of which a monomial has one sine or cosine, to the first power."""
-    linear = [(k, alphabet.letters[k].form, alphabet.letters[k].kind) for k, e in monomial if e == 1]
-    trig = [item for item in linear if item[2]]
-    once = [form for _, form, _ in trig]
-    squares = {alphabet.letters[k].form for k, e in monomial if e != 1}
-    return [item for item in trig if once.count(item[1]) == 1 and item[1] not in squares]
+# Two angles in a product, what it has besides them, and whether both are sines or both cosines.
+AnglePair = tuple[Form, Form, Monomial, bool]
+
+
+def _pairs(alphabet: Alphabet, monomial: Monomial) -> list[AnglePair]:
+    """Return each two angles of which a monomial has one sine or cosine, to the first power."""
+    letters = alphabet.letters
+    degree: dict[Form, int] = {}
+    trig = []
+    for place, (k, e) in enumerate(monomial):
+        letter = letters[k]
+        if letter.kind:
+            degree[letter.form] = degree.get(letter.form, 0) + e
+            trig.append((place, letter))
+    simple = [(place, letter) for place, letter in trig if degree[letter.form] == 1]
+    return [
+        (a.form, b.form, monomial[:i] + monomial[i + 1 : j] + monomial[j + 1 :], a.kind == b.kind)
+        for k, (i, a) in enumerate(simple)
+        for j, b in simple[k + 1 :]
+    ]
+
+
+def _alike(alphabet: Alphabet, terms: Terms) -> list[Monomial]:
+    """Return the monomials of which another one differs in nothing but sines and cosines: only these can be merged."""
+    one: dict[Form, int] = {}  # a letter for each angle
+    stand_in = {
+        k: one.setdefault(alphabet.letters[k].form, k) if alphabet.is_trig(k) else k
+        for k in {k for monomial in terms for k, _ in monomial}
+    }
+    skeletons = [tuple([(stand_in[k], e) for k, e in monomial]) for monomial in terms]
+    count = Counter(skeletons)
+    return [monomial for monomial, skeleton in zip(terms, skeletons, strict=True) if count[skeleton] > 1]
 
 
 # Two products to be merged, and what they differ in.
@@ -460,22 +471,18 @@ def _folds(alphabet: Alphabet, terms: Terms) -> list[Fold]:
 
     Of angles that save as many, those that are met first in the terms.
     """
-    first: dict[int, Monomial] = {}
+    first: dict[AnglePair, Monomial] = {}
     groups: dict[tuple[Form, Form], list[Fold]] = {}
-    for monomial in terms:
-        for number in alphabet.pairs(monomial):
-            other = first.setdefault(number, monomial)
-            if other is not monomial and terms[other] in (
-                terms[monomial],
-                -terms[monomial],
-            ):  # two are all there can be
-                pair = alphabet.angle_pairs.values[number]
-                groups.setdefault(pair[:2], []).append((other, monomial, pair))
+    for monomial in _alike(alphabet, terms):
+        for pair in _pairs(alphabet, monomial):
+            other = first.setdefault(pair, monomial)
+            if other is not monomial and terms[other] in (terms[monomial], -terms[monomial]):
+                groups.setdefault(pair[:2], []).append((other, monomial, pair))  # two are all there can be
     most = max(map(len, groups.values()), default=0)
     best = {angles: folds for angles, folds in groups.items() if len(folds) == most}
     if not best:
         return []
-    met = (alphabet.angle_pairs.values[number][:2] for monomial in terms for number in alphabet.pairs(monomial))
+    met = (pair[:2] for monomial in terms for pair in _pairs(alphabet, monomial))
     angles = next(each for each in met if each in best)
     place = {monomial: k for k, monomial in enumerate(terms)}
     return sorted(best[angles], key=lambda fold: place[fold[0]])
@@ -505,7 +512,7 @@ def _kinds(alphabet: Alphabet, monomial: Monomial, a: Form, b: Form) -> tuple[st
 
 
 def _add(terms: Terms, monomial: Monomial, value: fmpq) -> None:
-    total = terms.get(monomial, fmpq(0)) + value
+    total = terms[monomial] + value if monomial in terms else value
     if total:
         terms[monomial] = total
     else:
