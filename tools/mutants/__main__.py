@@ -22,7 +22,7 @@ from mutants.trial import Copy, Outcome, try_mutant
 # Files whose tests are quick and thorough, for a run of a minute.
 SHORT_ONLY = (
     "src/taupi/dynamics/joint_frames.py",
-    "src/taupi/dynamics/recursive.py",
+    "src/taupi/dynamics/joint_frames.py",
     "src/taupi/regressors/recursive.py",
     "src/taupi/signals/filtering/derivatives.py",
 )

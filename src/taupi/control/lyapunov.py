@@ -17,8 +17,8 @@ from taupi.control.gains import as_matrix
 from taupi.control.law import Law, Signals, Truth
 from taupi.control.laws.walker import Walker
 from taupi.dynamics.forward import solve_positive
+from taupi.dynamics.joint_frames import newton_euler
 from taupi.dynamics.mass_matrix import composite_bodies, mass_matrix
-from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.terms import Term, TermsLike, resolve_terms, term_parameters
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
 from taupi.errors import TaupiError, TaupiWarning

@@ -154,11 +154,11 @@ class Chain:
         """Return the position of each coordinate that a motor drives, in the order of `robot.actuated`."""
         return [q[self.robot.position_index(k)] for k in self.robot.actuated]
 
-    def at_motors(self, values: Sequence[Expression] | Vector) -> Matrix:
-        """Return the matrix, n x motors, with one of `values` per motor in the row of its coordinate."""
+    def at_motors(self, values: Vector) -> Matrix:
+        """Return the matrix, n x motors, with one of `values` (motors,) in the row of each motor's coordinate."""
         motors = self.robot.actuated
         if len(motors) == self.n:
-            return cs.diag(cs.vertcat(*values)) if isinstance(values, list) else cs.diag(values)
+            return cs.diag(values)
         result = SX(self.n, len(motors))
         for column, row in enumerate(motors):
             result[row, column] = values[column]

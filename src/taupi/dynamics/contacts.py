@@ -1,4 +1,4 @@
-"""Wrenches at named frames, and the Jacobians of frames in contact."""
+"""Wrenches at the tip and at other frames, and the Jacobians of frames in contact."""
 
 from __future__ import annotations
 
@@ -14,6 +14,23 @@ from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
 
 _WRENCH = ("nx", "ny", "nz", "fx", "fy", "fz")
+
+
+def tip_ports(tip_wrench: str | None) -> list[Port]:
+    """Return the input `f_tip` that a wrench at the tip adds to a program, or none without one; unknown axes are refused."""
+    if tip_wrench is None:
+        return []
+    if tip_wrench not in JACOBIANS:
+        raise unknown(Argument("tip_wrench"), tip_wrench, JACOBIANS)
+    return [Port("f_tip", (6,), _WRENCH, "moment, then force")]
+
+
+def tip_torque(chain: Chain, q: Vector, wrench: Vector, frame: str, kind: str) -> Vector:
+    """Return J^T F, the torque by which `frame` applies the wrench F to its surroundings (equations.md, D1).
+
+    `wrench` is F in the axes of the Jacobian of that `kind`.
+    """
+    return frame_jacobian(chain, q, frame, kind).T @ wrench
 
 
 def checked_frames(robot: Robot, wrenches: Sequence[str], points: Sequence[str], axes: str) -> tuple[str, ...]:

@@ -7,17 +7,14 @@ body of a link includes the complete motors that it carries (Zollo et al. 2014, 
 from __future__ import annotations
 
 from taupi.dynamics.chain import Chain, builder, mass_builder, trace_robot
-from taupi.dynamics.drives import (
-    Drives,
-    chosen_sides,
-    motor_port,
-)
+from taupi.dynamics.contacts import tip_ports, tip_torque
+from taupi.dynamics.drives import Drives, chosen_sides, motor_port
 from taupi.dynamics.joint_frames import JointFrames, carried_inward, motions, own_wrenches
 from taupi.dynamics.kinematics import gathered_columns, link_placements, link_screws
 from taupi.dynamics.mass_matrix import composite_bodies
-from taupi.dynamics.recursive import tip_ports, tip_torque
 from taupi.dynamics.spatial import spatial_inertia
 from taupi.dynamics.terms import TermsLike, term_parameters
+from taupi.dynamics.terms.columns import parameter_values
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.requirements import require_elastic
 from taupi.model.robot import Robot
@@ -122,7 +119,7 @@ def elastic_inverse_dynamics(
     return trace_robot("elastic_inverse_dynamics", robot, body, inputs, [Port("tau", (rows,))])
 
 
-def rotor_coupling(chain: Chain, drives: Drives, q: Vector) -> Matrix:
+def _rotor_coupling(chain: Chain, drives: Drives, q: Vector) -> Matrix:
     """Return B_d, n x n, with column i = J k J_O^T z of the link that carries rotor i (Zollo et al. 2014, eq. 8)."""
     result = SX(chain.n, chain.n)
     screws = link_screws(chain, q)
@@ -132,21 +129,20 @@ def rotor_coupling(chain: Chain, drives: Drives, q: Vector) -> Matrix:
     return result
 
 
-def elastic_inertia(chain: Chain, drives: Drives, q: Vector) -> tuple[Matrix, Matrix, Vector]:
-    """Return the blocks of B over all links and motors: M, B_d and the diagonal k^2 J (Zollo et al. 2014, eq. 8)."""
-    links = composite_bodies(chain, q) + _following_inertia(chain, drives, q)
-    return links, rotor_coupling(chain, drives, q), rotor_inertias(drives)
+def _rotor_inertia(chain: Chain, drives: Drives, q: Vector) -> Matrix:
+    """Return what rotors add to B over all links and motors, [[M_f, B_d], [B_d^T, diag(k^2 J)]] (Zollo et al. 2014, eq. 8).
+
+    M_f is of the rotors of joints that follow others.
+    """
+    d = _rotor_coupling(chain, drives, q)
+    own = cs.diag(cs.vertcat(*(k * k * j for k, j in zip(drives.ratio, drives.rotor, strict=True))))
+    return cs.blockcat([[_following_inertia(chain, drives, q), d], [d.T, own]])
 
 
-def rotor_inertias(drives: Drives) -> Vector:
-    """Return k^2 J of every motor."""
-    return cs.vertcat(*(k * k * j for k, j in zip(drives.ratio, drives.rotor, strict=True)))
-
-
-def _inertia_of_all(chain: Chain, drives: Drives, q: Vector) -> Matrix:
-    """Return B over links and motors of elastic joints."""
-    m, d, own = elastic_inertia(chain, drives, q)
-    return drives.selection.T @ cs.blockcat([[m, d], [d.T, cs.diag(own)]]) @ drives.selection
+def elastic_inertia(chain: Chain, drives: Drives, q: Vector) -> Matrix:
+    """Return B over links and motors of elastic joints (Zollo et al. 2014, eq. 8)."""
+    links = cs.diagcat(composite_bodies(chain, q), SX(chain.n, chain.n))
+    return drives.selection.T @ (links + _rotor_inertia(chain, drives, q)) @ drives.selection
 
 
 def _following_inertia(chain: Chain, drives: Drives, q: Vector) -> Matrix:
@@ -183,7 +179,7 @@ def elastic_mass_matrix(robot: Robot, coupling: bool = True) -> Program:
     require_elastic(robot)
 
     def body(chain: Chain, q: Vector) -> Matrix:
-        return _inertia_of_all(chain, Drives(chain, coupling), q)
+        return elastic_inertia(chain, Drives(chain, coupling), q)
 
     rows = robot.n + len(robot.elastic_joints)
     return trace_robot("elastic_mass_matrix", robot, body, ["q"], [Port("B", (rows, rows))])
@@ -260,8 +256,7 @@ def elastic_mass_matrix_parts(robot: Robot, coupling: bool = True) -> Program:
                 alone[part] = chain.body(i)[part]
                 links = links + j.T @ spatial_inertia(alone) @ j
             parts.append(cs.diagcat(links, SX.zeros(n, n)))
-        d, own = rotor_coupling(chain, drives, q), cs.diag(rotor_inertias(drives))
-        parts.append(cs.blockcat([[_following_inertia(chain, drives, q), d], [d.T, own]]))
+        parts.append(_rotor_inertia(chain, drives, q))
         return tuple(cs.densify(drives.selection.T @ part @ drives.selection) for part in parts)
 
     rows = robot.n + len(robot.elastic_joints)
@@ -293,7 +288,7 @@ def elastic_coriolis_parts(robot: Robot, coupling: bool = True) -> Program:
 
     def body(chain: Chain, q: Vector, qd: Vector, thetad: Vector) -> tuple[Matrix, ...]:
         drives = Drives(chain, coupling)
-        inertia = _inertia_of_all(chain, drives, q)
+        inertia = elastic_inertia(chain, drives, q)
         momentum = inertia @ cs.vertcat(qd, thetad)
         first = cs.reshape(cs.jtimes(cs.vec(inertia), q, qd), *inertia.shape) / 2
         second = cs.vertcat(-cs.jacobian(momentum, q).T / 2, SX(len(drives.elastic), inertia.shape[0]))
@@ -385,7 +380,7 @@ def elastic_stiffness_matrix(robot: Robot) -> Program:
     def body(chain: Chain) -> Matrix:
         drives = Drives(chain)
         spring = term_parameters(robot, chosen_sides(robot, ()).spring, followers=False)
-        k = cs.diag(cs.vertcat(*(chain.scalar(n, v) for n, v in zip(spring.names, spring.exact, strict=True))))
+        k = cs.diag(parameter_values(chain, spring))
         return drives.selection.T @ cs.blockcat([[k, -k], [-k, k]]) @ drives.selection
 
     rows = robot.n + len(robot.elastic_joints)

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
-from taupi.dynamics.drives import (
-    Drives,
-    chosen_sides,
-    motor_port,
-    refuse_massless_rotors,
-)
+from taupi.dynamics.contacts import tip_ports, tip_torque
+from taupi.dynamics.drives import Drives, chosen_sides, motor_port, refuse_massless_rotors
 from taupi.dynamics.elastic import elastic_inertia, elastic_newton_euler
 from taupi.dynamics.forward import default_algorithm, is_coupled, solve_positive
-from taupi.dynamics.recursive import tip_ports, tip_torque
 from taupi.dynamics.spatial import adjoint, bracket, inverse
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import SX, Expression, Vector
@@ -32,10 +27,7 @@ def by_cholesky(
     """
     rest = SX.zeros(chain.n)
     bias_link, bias_motor = elastic_newton_euler(chain, drives, q, qd, rest, thetad, rest)
-    m, d, own = elastic_inertia(chain, drives, q)
-    s = drives.selection
-    n = chain.n
-    b = s.T @ cs.blockcat([[m, d], [d.T, cs.diag(own)]]) @ s
+    b, n = elastic_inertia(chain, drives, q), chain.n
     force = drives.rows(link - bias_link, motor - bias_motor)
     cross, diagonal = b[:n, n:], cs.diag(b[n:, n:])
     scaled = cross @ cs.diag(1 / diagonal)

@@ -7,10 +7,9 @@ from itertools import accumulate
 
 from taupi.dynamics.chain import Chain, builder, trace_robot
 from taupi.dynamics.closed_form import both_sides
-from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
+from taupi.dynamics.contacts import checked_frames, tip_ports, tip_torque, wrench_ports, wrench_torque
 from taupi.dynamics.joint_frames import JointFrames, mass, torque
 from taupi.dynamics.loops import loop_rows, opening_jacobian
-from taupi.dynamics.recursive import tip_ports, tip_torque
 from taupi.dynamics.spatial import adjoint, bracket, inverse
 from taupi.dynamics.terms import Rotor, TermsLike, resisting_torque, resolve_terms, term_inertia
 from taupi.dynamics.types import SX, Expression, Matrix, Vector

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from taupi.dynamics.chain import Chain, mass_builder, trace_robot
 from taupi.dynamics.closed_form import closed_form
-from taupi.dynamics.contacts import checked_frames, wrench_ports, wrench_torque
+from taupi.dynamics.contacts import checked_frames, tip_ports, tip_torque, wrench_ports, wrench_torque
 from taupi.dynamics.energy import kinetic, potential
 from taupi.dynamics.imu_form import (
     base_ports,
@@ -17,7 +17,7 @@ from taupi.dynamics.imu_form import (
     joint_ports,
     weightless,
 )
-from taupi.dynamics.recursive import newton_euler, tip_ports, tip_torque
+from taupi.dynamics.joint_frames import newton_euler
 from taupi.dynamics.spatial import bracket
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque, transmitted_torque
 from taupi.dynamics.types import SX, Vector

@@ -204,6 +204,11 @@ def torque(frames: JointFrames, qd: Vector, qdd: Vector, gravity: Vector) -> Vec
     return carried_inward(frames, own_wrenches(frames, motions(frames, qd, qdd, gravity)))
 
 
+def newton_euler(chain: Chain, q: Vector, qd: Vector, qdd: Vector) -> Vector:
+    """Return tau = M qdd + c + g in the robot's own gravity, by recursion in the frames of the joints (equations.md, D16)."""
+    return torque(JointFrames(chain, q), qd, qdd, chain.gravity)
+
+
 def motions(frames: JointFrames, qd: Vector, qdd: Vector, gravity: Vector) -> list[FrameMotion]:
     """Return how the links move: w = R^T w_p + u qd, wd = R^T wd_p + R^T w_p x u qd + u qdd, a = R^T (a_p + spin_p p).
 

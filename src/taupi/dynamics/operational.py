@@ -9,9 +9,9 @@ import numpy as np
 from taupi.dynamics.chain import Chain, mass_builder, random_positions, trace_robot
 from taupi.dynamics.coriolis import FORMS as CORIOLIS
 from taupi.dynamics.forward import solve_positive
+from taupi.dynamics.joint_frames import newton_euler
 from taupi.dynamics.kinematics import Task, jacobian, task_jacobian, task_size
 from taupi.dynamics.mass_matrix import composite_bodies
-from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.singularity_measure import measure
 from taupi.dynamics.terms import TermsLike, resolve_terms, term_torque
 from taupi.dynamics.types import SX, Matrix, Vector

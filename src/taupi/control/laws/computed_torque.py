@@ -10,7 +10,7 @@ import numpy as np
 
 from taupi.control.gains import as_matrix, times
 from taupi.control.law import Claim, FixedLaw, Signals, Truth
-from taupi.dynamics.recursive import newton_euler
+from taupi.dynamics.joint_frames import newton_euler
 from taupi.dynamics.terms import TermsLike
 from taupi.dynamics.types import Vector
 from taupi.program.program import Constants

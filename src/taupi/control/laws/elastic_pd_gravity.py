@@ -14,7 +14,7 @@ from taupi.control.gains import FASTEST, as_matrix, gain, times, typical
 from taupi.control.law import FixedLaw, Signals
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.elastic import elastic_mass_matrix
-from taupi.dynamics.recursive import newton_euler
+from taupi.dynamics.joint_frames import newton_euler
 from taupi.dynamics.terms import term_torque
 from taupi.dynamics.terms.elastic import Stiffness
 from taupi.dynamics.types import SX, Vector

@@ -202,7 +202,8 @@ def term_torque(
     """Return the torque of terms with the robot's own parameters; `load` and `followers` are as in `term_columns`."""
     if not terms:
         return SX.zeros(chain.n)
-    return term_columns(chain, terms, q, qd, qdd, load, followers) @ _values(chain, terms, followers)
+    parameters = term_parameters(chain.robot, terms, followers)
+    return term_columns(chain, terms, q, qd, qdd, load, followers) @ parameter_values(chain, parameters)
 
 
 def follower_torque(chain: Chain, terms: Iterable[Term], q: Vector, qd: Vector, qdd: Vector) -> Vector:
@@ -211,12 +212,11 @@ def follower_torque(chain: Chain, terms: Iterable[Term], q: Vector, qd: Vector, 
     parameters = follower_parameters(chain.robot, terms)
     if not len(parameters):
         return SX.zeros(chain.n)
-    values = (chain.scalar(n, v) for n, v in zip(parameters.names, parameters.exact, strict=True))
-    return follower_columns(chain, terms, q, qd, qdd) @ cs.vertcat(*values)
+    return follower_columns(chain, terms, q, qd, qdd) @ parameter_values(chain, parameters)
 
 
-def _values(chain: Chain, terms: Sequence[Term], followers: bool = True) -> Vector:
-    parameters = term_parameters(chain.robot, terms, followers)
+def parameter_values(chain: Chain, parameters: Parameters) -> Vector:
+    """Return the robot's own values of parameters over SX, (p,)."""
     return cs.vertcat(*(chain.scalar(n, v) for n, v in zip(parameters.names, parameters.exact, strict=True)))
 
 
@@ -242,7 +242,8 @@ def resisting_torque(chain: Chain, terms: tuple[Term, ...], q: Vector, qd: Vecto
     friction = term_torque(chain, tuple(t for t in without if not t.transmitted), q, qd, rest)
     dry = tuple(t for t in without if t.name == Coulomb.name)
     columns = term_columns(chain, (*dry, *loads), q, qd, rest, SX.ones(chain.n))
-    share = columns[:, columns.shape[1] - len(chain.robot.actuated) * len(loads) :] @ _values(chain, loads)
+    values = parameter_values(chain, term_parameters(chain.robot, loads))
+    share = columns[:, columns.shape[1] - len(chain.robot.actuated) * len(loads) :] @ values
     r = tau - friction
     return resisting + r - r / (1 + share * cs.sign(r))
 

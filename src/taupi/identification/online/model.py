@@ -10,8 +10,8 @@ import numpy as np
 
 from taupi.dynamics.chain import Chain, require_robot
 from taupi.dynamics.energy import potential
+from taupi.dynamics.joint_frames import newton_euler
 from taupi.dynamics.mass_matrix import composite_bodies
-from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.terms import (
     Coulomb,
     Term,

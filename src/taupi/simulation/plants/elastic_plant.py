@@ -21,7 +21,7 @@ from taupi.dynamics.elastic import elastic_mass_matrix, elastic_stiffness_matrix
 from taupi.dynamics.elastic_forward import ALGORITHMS
 from taupi.dynamics.energy import kinetic, potential, rotor_energy, spring_energy
 from taupi.dynamics.forward import default_algorithm
-from taupi.dynamics.recursive import newton_euler
+from taupi.dynamics.joint_frames import newton_euler
 from taupi.dynamics.terms import term_torque
 from taupi.dynamics.terms.elastic import Stiffness
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector

@@ -13,8 +13,8 @@ import numpy as np
 from taupi.checks import not_negative
 from taupi.content import Keyed, content
 from taupi.dynamics.chain import Chain, joint_port
+from taupi.dynamics.contacts import tip_torque
 from taupi.dynamics.kinematics import JACOBIANS
-from taupi.dynamics.recursive import tip_torque
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.body import InertiaLike, body_from_com, why_not_physical

@@ -12,8 +12,8 @@ import numpy as np
 from taupi.dynamics.chain import Chain, joint_port, trace_robot
 from taupi.dynamics.energy import kinetic, potential
 from taupi.dynamics.forward import ALGORITHMS, default_algorithm, solve_positive
+from taupi.dynamics.joint_frames import newton_euler
 from taupi.dynamics.mass_matrix import composite_bodies
-from taupi.dynamics.recursive import newton_euler
 from taupi.dynamics.terms import Load, Rotor, Term, resisting_torque, resolve_terms, term_inertia, term_torque
 from taupi.dynamics.types import SX, Expression, Vector
 from taupi.errors import TaupiError
