@@ -83,6 +83,23 @@ def test_sums_of_angles_are_found_where_they_are_shorter():
     assert "c123" in planar.text()
 
 
+def test_short_forms_of_more_than_nine_joints_differ():
+    angles = [[0, 1], [11], [0, 11], [0, 1, 11], [0, 20], [1, 20], [11, 20], [0, 1, 20]]
+    p = trace(
+        "f",
+        lambda q: cs.vertcat(*(cs.cos(sum(q[k] for k in each)) for each in angles)),
+        [Port("q", (21,))],
+        [Port("y", (len(angles),))],
+    )
+    form = p.explicit(short=True)
+    text = [line.partition(" = ")[2] for line in form.text().splitlines()]
+    assert text == ["c12", "cos(q12)", "c1_12", "c1_2_12", "c1_21", "c2_21", "c12_21", "c1_2_21"]
+    entries = re.findall(r"<mo>=</mo><mrow>(.*?)</mrow></math>", form.html())
+    assert len(set(entries)) == len(text)
+    latex = form.latex().splitlines()[1:-1]
+    assert len({line.removesuffix(r" \\") for line in latex}) == len(text)
+
+
 def test_squares_of_angles():
     def f(q):
         return cs.vertcat(cs.sin(q[0]) ** 2, 1 - 2 * cs.sin(q[0]) ** 2, cs.cos(q[0] - q[1]), cs.sin(q[0] + q[1]))
@@ -490,6 +507,12 @@ def test_the_name_of_time_is_free():
         for name in ("q1", "qd2", "L1"):
             with pytest.raises(tp.TaupiError, match=f"time is '{name}', a name that the formulas have already"):
                 write(time=name)
+
+
+def test_mathematica_has_its_own_name_of_a_power():
+    for power in (lambda x, y: x**y, lambda x, y: y * x**0.3):
+        p = trace("f", power, [Port("x"), Port("y")], [Port("z")])
+        assert "Power[x, " in p.mathematica()
 
 
 def test_maple_says_the_same():

@@ -75,8 +75,8 @@ class MathematicaWriter(TextWriter):
         "asin": "ArcSin",
         "acos": "ArcCos",
         "atan": "ArcTan",
+        "pow": "Power",
         "constpow": "Power",
-        "inv": "1/",
     }
     _reserved = frozenset((*"CDEIKNO", "Gamma", "Pi", "Beta", "Zeta"))
 

@@ -173,12 +173,15 @@ class Writer:
             indices = [self.alphabet.angle[a].index for a, _ in letter.form]
             inputs = {self.alphabet.angle[a].name for a, _ in letter.form}
             if inputs == {"q"} and all(len(i) == 1 for i in indices):
-                return self.short_trig(letter.kind, [str(i[0]) for i in indices])
+                numbers = [str(i[0]) for i in indices]
+                apart = any(len(number) > 1 for number in numbers)
+                if len(numbers) > 1 or not apart:  # c12 is cos(q1 + q2), so that cos(q12) is written in full
+                    return self.short_trig(letter.kind, numbers, apart)
         return self.function(letter.kind, [self.angle(letter)])
 
-    def short_trig(self, kind: str, indices: list[str]) -> str:
-        """Return a sine or cosine in short, as s2 or c12."""
-        return kind[0] + ("_" if any(len(i) > 1 for i in indices) else "").join(indices)
+    def short_trig(self, kind: str, indices: list[str], apart: bool) -> str:
+        """Return a sine or cosine in short, as s2 or c12, with the numbers of angles `apart` if some have two digits."""
+        return kind[0] + ("_" if apart else "").join(indices)
 
     def angle(self, letter: Letter) -> str:
         """Return a sum of angles."""
@@ -253,8 +256,8 @@ class LatexWriter(Writer):
         mantissa, e, exponent = number_text(x, self.digits).partition("e")
         return rf"{mantissa}\cdot 10^{{{int(exponent)}}}" if e else mantissa
 
-    def short_trig(self, kind: str, indices: list[str]) -> str:  # noqa: D102
-        return f"{kind[0]}_{{{','.join(indices) if any(len(i) > 1 for i in indices) else ''.join(indices)}}}"
+    def short_trig(self, kind: str, indices: list[str], apart: bool) -> str:  # noqa: D102
+        return f"{kind[0]}_{{{(',' if apart else '').join(indices)}}}"
 
     def power(self, base: str, exponent: int) -> str:  # noqa: D102
         for function in (r"\sin(", r"\cos("):
@@ -297,8 +300,8 @@ class MathMLWriter(Writer):
         shown = {"sign": "sgn", "fabs": "abs"}.get(op, op)
         return f"<mrow><mi>{shown}</mi><mo>(</mo>{inside}<mo>)</mo></mrow>"
 
-    def short_trig(self, kind: str, indices: list[str]) -> str:  # noqa: D102
-        return f"<msub><mi>{kind[0]}</mi><mn>{''.join(indices)}</mn></msub>"
+    def short_trig(self, kind: str, indices: list[str], apart: bool) -> str:  # noqa: D102
+        return f"<msub><mi>{kind[0]}</mi><mn>{(',' if apart else '').join(indices)}</mn></msub>"
 
     def power(self, base: str, exponent: int) -> str:  # noqa: D102
         if match := _LONE_SUBSCRIPT.fullmatch(base):
