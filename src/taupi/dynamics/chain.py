@@ -263,9 +263,9 @@ def neutral(robot: Robot) -> np.ndarray:
     return np.array([1.0 if name.endswith(".hw") and k >= 3 else 0.0 for k, name in enumerate(robot.position_names)])
 
 
-def random_positions(robot: Robot, count: int, reach: float = 1.5) -> np.ndarray:
-    """Return positions (count, nq) from (-reach, reach), in rad or m, the same in each call; quaternions have length one."""
-    q = np.random.default_rng(0).uniform(-reach, reach, (count, robot.nq))
+def random_positions(robot: Robot, count: int) -> np.ndarray:
+    """Return positions (count, nq) from (-1.5, 1.5), in rad or m, the same in each call; quaternions have length one."""
+    q = np.random.default_rng(0).uniform(-1.5, 1.5, (count, robot.nq))
     for joint in robot.multiple_joints:
         end = robot.position_index(joint.coordinate) + joint.size
         q[:, end - 4 : end] /= np.linalg.norm(q[:, end - 4 : end], axis=1, keepdims=True)

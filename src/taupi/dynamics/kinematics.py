@@ -44,10 +44,10 @@ def link_screws(chain: Chain, q: Vector) -> list[dict[int, Vector]]:
     return chain.outward(step, {})
 
 
-def gathered_columns(chain: Chain, columns: dict[int, Vector], rows: int = 6) -> Matrix:
-    """Return the rows x n matrix of the coordinates from columns by joint; joints without a column contribute nothing."""
+def gathered_columns(chain: Chain, columns: dict[int, Vector]) -> Matrix:
+    """Return the 6 x n matrix of the coordinates from columns by joint; joints without a column contribute nothing."""
     joints = enumerate(chain.robot.joints)
-    return chain.gather([columns.get(j, SX.zeros(rows, joint.dof)).T for j, joint in joints]).T
+    return chain.gather([columns.get(j, SX.zeros(6, joint.dof)).T for j, joint in joints]).T
 
 
 def frame_jacobian(chain: Chain, q: Vector, frame: str, kind: str) -> Matrix:
@@ -239,10 +239,16 @@ def task_coordinates(robot: Robot, task: Task = "position", frame: str = "tip") 
     return trace_robot("task_coordinates", robot, lambda c, q: traced_coordinates(c, q, task, frame), ["q"], [port])
 
 
-def _checked_kind(robot: Robot, frame: str, kind: str) -> None:
+def _jacobian_of(
+    robot: Robot, frame: str, kind: str, task: Task | None
+) -> tuple[int, Callable[[Chain, Vector], Matrix]]:
+    """Return the number of rows and the function of the Jacobian of a frame or, if one is named, of a task."""
     robot.frame(frame)
     if kind not in JACOBIANS:
         raise unknown(Argument("kind"), kind, JACOBIANS)
+    if task is None:
+        return 6, lambda chain, q: frame_jacobian(chain, q, frame, kind)
+    return task_size(robot, task), lambda chain, q: task_jacobian(chain, q, task, frame)
 
 
 @builder
@@ -265,15 +271,8 @@ def jacobian(robot: Robot, frame: str = "tip", kind: str = "geometric", task: Ta
     >>> (tp.jacobian(arm, task="xy")([0.0, 0.0]) + 0.0).tolist()
     [[0.0, 0.0], [2.0, 1.0]]
     """
-    _checked_kind(robot, frame, kind)
-    if task is not None:
-        rows = task_size(robot, task)
-        return trace_robot(
-            "jacobian", robot, lambda c, q: task_jacobian(c, q, task, frame), ["q"], [Port("J", (rows, robot.n))]
-        )
-    return trace_robot(
-        "jacobian", robot, lambda c, q: frame_jacobian(c, q, frame, kind), ["q"], [Port("J", (6, robot.n))]
-    )
+    rows, columns = _jacobian_of(robot, frame, kind, task)
+    return trace_robot("jacobian", robot, columns, ["q"], [Port("J", (rows, robot.n))])
 
 
 @builder
@@ -294,11 +293,9 @@ def jacobian_derivative(robot: Robot, frame: str = "tip", kind: str = "geometric
     >>> (tp.jacobian_derivative(arm, task="xy")([0.0, 0.0], [1.0, 0.0]) + 0.0).tolist()
     [[-2.0, -1.0], [0.0, 0.0]]
     """
-    _checked_kind(robot, frame, kind)
-    rows = 6 if task is None else task_size(robot, task)
+    rows, columns = _jacobian_of(robot, frame, kind, task)
 
     def body(chain: Chain, q: Vector, qd: Vector) -> Matrix:
-        j = frame_jacobian(chain, q, frame, kind) if task is None else task_jacobian(chain, q, task, frame)
-        return chain.time_derivative(j, q, qd)
+        return chain.time_derivative(columns(chain, q), q, qd)
 
     return trace_robot("jacobian_derivative", robot, body, ["q", "qd"], [Port("Jd", (rows, robot.n))])

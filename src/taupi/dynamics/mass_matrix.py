@@ -20,13 +20,15 @@ def composite_bodies(chain: Chain, q: Vector) -> Matrix:
     return both_sides(chain, mass(JointFrames(chain, q)))
 
 
+def link_shares(chain: Chain, q: Vector) -> list[Matrix]:
+    """Return J_i^T G_i J_i of every link, with J_i its body Jacobian (equations.md, D4)."""
+    jacobians = (gathered_columns(chain, columns) for columns in link_screws(chain, q))
+    return [j.T @ chain.inertia(i) @ j for i, j in enumerate(jacobians)]
+
+
 def link_sum(chain: Chain, q: Vector) -> Matrix:
-    """Return M = sum_i J_i^T G_i J_i with J_i the body Jacobian of link i (equations.md, D4)."""
-    total = SX.zeros(chain.n, chain.n)
-    for i, columns in enumerate(link_screws(chain, q)):
-        j = gathered_columns(chain, columns)
-        total += j.T @ chain.inertia(i) @ j
-    return total
+    """Return M = sum_i J_i^T G_i J_i, the shares of all links."""
+    return sum(link_shares(chain, q), SX.zeros(chain.n, chain.n))
 
 
 ALGORITHMS = {"composite": composite_bodies, "links": link_sum, "closed_form": closed_mass_matrix}

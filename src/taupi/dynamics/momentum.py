@@ -6,7 +6,7 @@ from taupi.dynamics.chain import Chain, mass_builder, trace_robot
 from taupi.dynamics.joint_frames import JointFrames, torque
 from taupi.dynamics.kinematics import gathered_columns, link_placements, link_screws
 from taupi.dynamics.spatial import adjoint
-from taupi.dynamics.types import SX, Matrix, Vector
+from taupi.dynamics.types import SX, Matrix, Pose, Vector
 from taupi.model.robot import Robot
 from taupi.program.casadi_on_use import cs
 from taupi.program.program import Port, Program
@@ -38,17 +38,24 @@ def generalised_momentum(robot: Robot) -> Program:
     return trace_robot("generalised_momentum", robot, body, ["q", "qd"], [Port("p", (robot.n,))])
 
 
-def centroidal(chain: Chain, q: Vector) -> tuple[Matrix, Vector]:
-    """Return A_G (6 x n) and the centre of mass c: A_G qd is the momentum (angular, linear) about c, in world axes."""
-    placements, screws = link_placements(chain, q), link_screws(chain, q)
-    mass, moment, total = SX(0), SX.zeros(3), SX.zeros(6, chain.n)
+def _centre(chain: Chain, placements: list[Pose]) -> Vector:
+    """Return the centre of mass of links at `placements`, in world axes."""
+    mass, moment = SX(0), SX.zeros(3)
     for i, (r, p) in enumerate(placements):
         body = chain.body(i)
         mass, moment = mass + body[0], moment + body[0] * p + r @ body[1:4]
+    return moment / mass
+
+
+def centroidal(chain: Chain, q: Vector) -> tuple[Matrix, Vector]:
+    """Return A_G (6 x n) and the centre of mass c: A_G qd is the momentum (angular, linear) about c, in world axes."""
+    placements, screws = link_placements(chain, q), link_screws(chain, q)
+    total = SX.zeros(6, chain.n)
+    for i, (r, p) in enumerate(placements):
         # A wrench or momentum at the link's origin is carried to the world's by the transpose of the inverse adjoint.
         carried = adjoint(r.T, -r.T @ p).T
         total += carried @ chain.inertia(i) @ gathered_columns(chain, screws[i])
-    centre = moment / mass
+    centre = _centre(chain, placements)
     angular = total[:3, :] - cs.skew(centre) @ total[3:, :]
     return cs.vertcat(angular, total[3:, :]), centre
 
@@ -115,10 +122,6 @@ def centre_of_mass(robot: Robot) -> Program:
     """
 
     def body(chain: Chain, q: Vector) -> Vector:
-        mass, moment = SX(0), SX.zeros(3)
-        for i, (r, p) in enumerate(link_placements(chain, q)):
-            parameters = chain.body(i)
-            mass, moment = mass + parameters[0], moment + parameters[0] * p + r @ parameters[1:4]
-        return moment / mass
+        return _centre(chain, link_placements(chain, q))
 
     return trace_robot("centre_of_mass", robot, body, ["q"], [Port("c", (3,))])

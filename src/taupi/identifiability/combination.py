@@ -13,6 +13,7 @@ from taupi.model.scalars import Scalar, is_symbolic
 # Coefficients with more digits than these are shown rounded, after a ~; the fraction itself keeps them all.
 _DIGITS = 18
 _FRACTION_LENGTH = 15
+_WIDTH = 118
 
 
 def shown_number(x: Fraction) -> str:
@@ -114,11 +115,11 @@ def latex_name(name: str) -> str:
     return rf"{symbol}^{{\mathrm{{{latex_text(owner)}}}}}"
 
 
-def aligned_lines(rows: Sequence[Sequence[str]], width: int = 118) -> list[str]:
-    """Return rows as lines of aligned columns, cut at `width` characters."""
+def aligned_lines(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines of aligned columns, cut at 118 characters."""
     widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]) - 1)]
     lines = []
     for row in rows:
         line = "  " + "  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[-1]])
-        lines.append(line if len(line) <= width else line[: width - 4] + " ...")
+        lines.append(line if len(line) <= _WIDTH else line[: _WIDTH - 4] + " ...")
     return lines

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from taupi.errors import TaupiError
 from taupi.identifiability.rational_reconstruction import ResidueTable
 from taupi.program.independent_columns import pivots, random_symbols, rows_modulo, states_for
 from taupi.program.modular_arithmetic import Modular, primes, residue
+
+if TYPE_CHECKING:
+    from flint import nmod_mat
 
 # The entries of B that are not zero, by representative and other column, both as places in Y.
 Entries = dict[tuple[int, int], Any]
@@ -44,15 +47,16 @@ class SmallSystem:
         r, m = len(self.columns), len(self.others)
         return r * (r + m) * (r + _HANDED_OVER)
 
-    def solve(self, values: np.ndarray, prime: int) -> dict[tuple[int, int], int]:
-        """Return the entries of B, from the stacked rows of Y modulo a prime."""
-        from flint import nmod_mat
+    def coefficients(self, values: np.ndarray, prime: int) -> list[int]:
+        """Return the entries of B, row by row, from the stacked rows of Y modulo a prime."""
+        some = values[self.rows]
+        left, right = (_matrix(some[:, places], prime) for places in (self.columns, self.others))
+        return [int(v) for v in left.solve(right).entries()]
 
-        r, m, some = len(self.columns), len(self.others), values[self.rows]
-        left = nmod_mat(r, r, some[:, self.columns].ravel().tolist(), prime)
-        right = nmod_mat(r, m, some[:, self.others].ravel().tolist(), prime)
+    def solve(self, values: np.ndarray, prime: int) -> dict[tuple[int, int], int]:
+        """Return the entries of B by their places, from the stacked rows of Y modulo a prime."""
         places = ((i, k) for i in self.columns.tolist() for k in self.others.tolist())
-        return dict(zip(places, map(int, left.solve(right).entries()), strict=True))
+        return dict(zip(places, self.coefficients(values, prime), strict=True))
 
 
 @dataclass(frozen=True)
@@ -95,22 +99,32 @@ class Representatives:
             independent = pivots(np.ascontiguousarray(square[np.ix_(acting, columns)].T), prime)[0]
             rows = np.array(self.rows)[acting[independent]]
             systems.append(SmallSystem(rows, columns, np.array(self.others)[places]))
-        whole = SmallSystem(np.array(self.rows), np.array(self.columns), np.array(self.others))
-        return tuple(systems) if sum(s.cost for s in systems) < whole.cost else (whole,)
+        return tuple(systems) if sum(s.cost for s in systems) < self._whole.cost else (self._whole,)
+
+    @property
+    def _whole(self) -> SmallSystem:
+        return SmallSystem(*(np.array(places, dtype=np.int64) for places in (self.rows, self.columns, self.others)))
 
     def solve(self, values: np.ndarray, prime: int) -> list[int]:
         """Return the part of B for the other columns, row by row, from the stacked rows of Y modulo a prime."""
+        return self._whole.coefficients(values, prime)
+
+    def express(self, b: Sequence[int], rows: np.ndarray, prime: int) -> bool:
+        """Return whether the other columns of stacked rows of Y are the representatives times B, given row by row."""
         from flint import nmod_mat
 
-        square = values[list(self.rows)]
-        r, m = len(self.columns), len(self.others)
-        left = nmod_mat(r, r, square[:, self.columns].ravel().tolist(), prime)
-        right = nmod_mat(r, m, square[:, self.others].ravel().tolist(), prime)
-        return [int(v) for v in left.solve(right).entries()]
+        left, right = (_matrix(rows[:, places], prime) for places in (self.columns, self.others))
+        return bool(left * nmod_mat(len(self.columns), len(self.others), b, prime) == right)
 
     def places(self) -> Iterator[tuple[int, int]]:
         """Yield the places in B of the entries that `solve` returns."""
         return ((i, k) for i in self.columns for k in self.others)
+
+
+def _matrix(residues: np.ndarray, prime: int) -> nmod_mat:
+    from flint import nmod_mat
+
+    return nmod_mat(*residues.shape, residues.ravel().tolist(), prime)
 
 
 def usable_primes(modular: Modular) -> Iterator[int]:
@@ -131,20 +145,15 @@ def representatives(modular: Modular, order: Sequence[int]) -> Representatives:
 
 def _span_all(modular: Modular, chosen: Representatives, prime: int, states: int) -> bool:
     """Return whether the columns express all others at as many other states, too: whether no rank is added there."""
-    from flint import nmod_mat
-
     symbols = random_symbols(modular, 1, chosen.seed)
     values = modular((prime,), states, states, *symbols).reshape(-1, modular.program.outputs[0].shape[-1])
-    r, m, acting = len(chosen.columns), len(chosen.others), {*chosen.columns, *chosen.others}
+    acting = {*chosen.columns, *chosen.others}
     if not acting.issuperset(np.flatnonzero(values.any(axis=0)).tolist()):
         return False
-    if not m:
+    if not chosen.others:
         return True
     own = chosen.values(modular, (prime,), *symbols)
-    b = nmod_mat(r, m, chosen.solve(own.reshape(-1, own.shape[-1]), prime), prime)
-    left = nmod_mat(len(values), r, values[:, chosen.columns].ravel().tolist(), prime)
-    right = nmod_mat(len(values), m, values[:, chosen.others].ravel().tolist(), prime)
-    return bool(left * b == right)
+    return chosen.express(chosen.solve(own.reshape(-1, own.shape[-1]), prime), values, prime)
 
 
 def _representatives(modular: Modular, order: Sequence[int], prime: int, states: int) -> Representatives:
@@ -226,9 +235,6 @@ def holds(
 
     `residue_of(entry, prime, symbols)` evaluates an entry of B modulo a prime, at values of the symbols.
     """
-    from flint import nmod_mat
-
-    r, m = len(chosen.columns), len(chosen.others)
     for check in range(_CHECKS):
         prime, seed = next(supply), 10**6 + check
         symbols, angles = random_symbols(modular, 1, seed)
@@ -241,9 +247,7 @@ def holds(
             b = []
         if not b:
             return holds(modular, chosen, entries, supply, residue_of)
-        left = nmod_mat(len(stacked), r, stacked[:, chosen.columns].ravel().tolist(), prime)
-        right = nmod_mat(len(stacked), m, stacked[:, chosen.others].ravel().tolist(), prime)
         zero = np.delete(stacked, (*chosen.columns, *chosen.others), axis=1)
-        if left * nmod_mat(r, m, b, prime) != right or zero.any():
+        if zero.any() or not chosen.express(b, stacked, prime):
             return False
     return True

@@ -85,14 +85,14 @@ def _numbers(values: np.ndarray) -> str:
     return shown[0] if len(set(shown)) == 1 else f"({', '.join(shown)})"
 
 
-def largest_like(values: np.ndarray, kinds: Sequence[str], times: float = 10.0) -> np.ndarray:
-    """Return bounds (k,) of numbers: so many `times` the largest of the same kind, or that many if all of a kind are zero.
+def largest_like(values: np.ndarray, kinds: Sequence[str]) -> np.ndarray:
+    """Return bounds (k,) of numbers: ten times the largest of the same kind, or 10 if all of a kind are zero.
 
     >>> largest_like(np.array([1.0, -3.0, 0.0]), ("kg", "kg", "m")).tolist()
     [30.0, 30.0, 10.0]
     """
     sizes = {kind: max(abs(v) for v, k in zip(values, kinds, strict=True) if k == kind) for kind in set(kinds)}
-    return np.array([times * (sizes[kind] or 1.0) for kind in kinds])
+    return np.array([10.0 * (sizes[kind] or 1.0) for kind in kinds])
 
 
 def guarded(program: Program, guard: Guard, signals: Sequence[str], state: str = "") -> Program:

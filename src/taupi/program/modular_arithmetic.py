@@ -141,7 +141,7 @@ class Modular:
         self.angles = tuple(self._name(a) for a in self._unit if self._is_symbol(a))
         self.symbols = tuple(program.constants[i.slot].name for i in self.tape if self._is_symbol(i.out))
         self._shadowed = any(i.op in _ORDERED for i in self.tape)
-        self._last_use = {a: k for k, i in enumerate(self.tape) for a in i.args}
+        self._last_use = program.exact_tape.last_uses
         self._places = [program.nonzeros(k, exact=True) for k in range(len(program.outputs))]
 
     def _number(self, i: Instruction) -> Fraction | None:

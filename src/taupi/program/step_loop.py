@@ -12,7 +12,7 @@ import numpy as np
 
 from taupi.errors import TaupiError
 from taupi.program.array_loops import Ints, call_kernel, compiled
-from taupi.program.batch_results import fresh_zeros
+from taupi.program.batch_results import address_of, fresh_zeros
 from taupi.program.ports import Port
 from taupi.program.targets.cpu import Kernel
 from taupi.program.targets.simd.llvm_writer import STALE
@@ -234,14 +234,14 @@ class StepLoop:
             if writers:
                 return self._moved(writers[-1], port.name, port.size, last)
             kept = _Argument.of(self._carried[port.name], row)
-            return kept if first else _Argument(_address(self._passed_on[port.name]), port.size)
+            return kept if first else _Argument(address_of(self._passed_on[port.name]), port.size)
         if port.name not in given:
             return self._result(port, first)
         array = given[port.name]
         step = port.size if array.shape[-2] == self._batch else 0
         period = array.strides[0] if len(array) > 1 else 0
         within = array.strides[1] if array.ndim == 4 and array.shape[1] > 1 else 0
-        start, each = _address(array) + run.begin * within, within if run.times > 1 else 0
+        start, each = address_of(array) + run.begin * within, within if run.times > 1 else 0
         return _Argument(start, step, period=period - run.times * each, within=each)
 
     def _written(self, number: int, port: Port, first: bool, last: bool) -> _Argument:
@@ -255,7 +255,7 @@ class StepLoop:
         """Return where a run writes the next value of what is carried."""
         if last and not any(source in names for names in self._next[number + 1 :]):
             return _Argument.of(self._carried[source], self._period // self._every + 1)
-        return _Argument(_address(self._passed_on[source]), size)
+        return _Argument(address_of(self._passed_on[source]), size)
 
     def _result(self, port: Port, first: bool) -> _Argument:
         if first and port.name in self._results:
@@ -296,7 +296,7 @@ class _Argument:
     @classmethod
     def of(cls, kept: np.ndarray, row: int) -> _Argument:
         """Return a kept row, which is followed by the next one in the next group."""
-        return cls(_address(kept) + row * kept.strides[0], kept.shape[2], group=kept.strides[0])
+        return cls(address_of(kept) + row * kept.strides[0], kept.shape[2], group=kept.strides[0])
 
 
 class _Seat:
@@ -304,10 +304,10 @@ class _Seat:
 
     def __init__(self, kernels: Sequence[Kernel], unkept: Mapping[str, int]) -> None:
         self._memory = [np.zeros((TILE, size), kernels[0].dtype) for size in unkept.values()]
-        addresses = [_address(memory) for memory in self._memory]
+        addresses = [address_of(memory) for memory in self._memory]
         for kernel in kernels:
             self._memory.append(scratch := kernel.scratch())
-            addresses += [_address(scratch), _address(scratch) + kernel.module.kept * kernel.dtype.itemsize]
+            addresses += [address_of(scratch), address_of(scratch) + kernel.module.kept * kernel.dtype.itemsize]
         self.addresses = np.array(addresses)
 
 
@@ -348,24 +348,19 @@ class _Tables:
         runs = self._runs_table = np.array(self._runs, dtype=np.int64)
         all_moves = (self._within, self._period, self._group)
         within, period, group = self._moves = [np.array(moves, dtype=np.int64).reshape(-1, 2) for moves in all_moves]
-        moved = (_address(within), _address(period), len(period), _address(group), len(group))
-        self._fixed = (_address(runs), len(runs), *moved)
+        moved = (address_of(within), address_of(period), len(period), address_of(group), len(group))
+        self._fixed = (address_of(runs), len(runs), *moved)
         self._at, self._which, self._bytes = np.array(self._own, dtype=np.int64).T
 
     def run(self, seat: _Seat, start: int, stop: int, periods: int, every: int, phase: int) -> None:
         """Run the next `periods` of the samples `start` to `stop` - 1, of which the first has the number `phase` in its group."""
         if start not in self._tiles:
-            self._tiles[start] = (tables := self._first.copy(), _address(tables), [])
+            self._tiles[start] = (tables := self._first.copy(), address_of(tables), [])
         tables, address, sitting = self._tiles[start]
         if sitting != [seat]:
             tables[self._at] = seat.addresses[self._which] - start * self._bytes
             sitting[:] = [seat]
         compiled(_roll)(address, *self._fixed, periods, every, phase, start, stop)
-
-
-def _address(array: np.ndarray) -> int:
-    address: int = array.__array_interface__["data"][0]
-    return address
 
 
 def _check(name: str, array: np.ndarray, full: tuple[int, ...], dtype: object, one: bool = True) -> None:

@@ -117,6 +117,11 @@ class Tape:
         """How often each operation occurs, without loads, stores and constants."""
         return Counter(i.op for i in self.instructions if i.op not in ("const", "input", "output"))
 
+    @property
+    def last_uses(self) -> dict[int, int]:
+        """For every register that is read, the number of the last instruction that reads it."""
+        return {a: k for k, i in enumerate(self.instructions) for a in i.args}
+
 
 def record(function: CasadiFunction) -> Tape:
     """Return the tape of a CasADi SX function."""

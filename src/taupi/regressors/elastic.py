@@ -66,21 +66,18 @@ def _following_column(
     return chain.gather(rows) + rotor.own_torque(motion.alpha, qdd)
 
 
-def _columns(chain: Chain, sides: Sides, coupling: bool, link: tuple[Vector, ...], motor: tuple[Vector, ...]) -> Matrix:
+def _columns(chain: Chain, sides: Sides, drives: Drives, link: tuple[Vector, ...], motor: tuple[Vector, ...]) -> Matrix:
     """Return Y with columns in the order of `elastic_parameters` and rows for links and elastic motors."""
-    drives = Drives(chain, coupling)
     q, qd, qdd = link
     theta, thetad, thetadd = (drives.motors(x, y) for x, y in zip(link, motor, strict=True))
-    walk = link_walk(chain, q, qd, qd, qdd)
-    links = link_columns(chain, walk)
+    inertial = _inertial(chain, drives, link, thetad, thetadd)
     spring = term_columns(chain, sides.spring, theta - q, thetad - qd, thetadd - qdd, followers=False)
     sprung = [k * chain.n + i for k in range(len(sides.spring)) for i in drives.elastic]
     spring = spring[:, sprung]
     on_motor = term_columns(chain, sides.motor, theta, thetad, thetadd, followers=False)
     on_link = cs.horzcat(term_columns(chain, sides.link, q, qd, qdd), follower_columns(chain, sides.motor, q, qd, qdd))
     rows = cs.horzcat(
-        cs.vertcat(links, SX(*links.shape)),
-        rotor_columns(chain, drives, walk, link, thetad, thetadd),
+        inertial,
         cs.vertcat(SX(*on_motor.shape), on_motor),
         cs.vertcat(-spring, spring),
         cs.vertcat(on_link, SX(*on_link.shape)),
@@ -92,13 +89,13 @@ def _parts(
     chain: Chain, sides: Sides, coupling: bool, link: tuple[Vector, ...], motor: tuple[Vector, ...]
 ) -> tuple[Matrix, Matrix, Matrix]:
     """Return Y_B, Y_C, Y_oth in the order of `elastic_parameters`: of accelerations, of products of velocities, the rest."""
-    q, qd, _ = link
-    zero, still = SX.zeros(chain.n), SX.zeros(*motor[1].shape)
-    at_rest = _inertial(chain, coupling, (q, zero, zero), (motor[0], still, still))
-    accelerated = _inertial(chain, coupling, (q, zero, link[2]), (motor[0], still, motor[2])) - at_rest
-    moving = _inertial(chain, coupling, (q, qd, zero), (motor[0], motor[1], still)) - at_rest
-    drives = Drives(chain, coupling)
-    columns = _columns(chain, sides, coupling, link, motor)
+    drives, zero = Drives(chain, coupling), SX.zeros(chain.n)
+    q, qd, qdd = link
+    thetad, thetadd = drives.motors(qd, motor[1]), drives.motors(qdd, motor[2])
+    at_rest = _inertial(chain, drives, (q, zero, zero), zero, zero)
+    accelerated = _inertial(chain, drives, (q, zero, qdd), zero, thetadd) - at_rest
+    moving = _inertial(chain, drives, (q, qd, zero), thetad, zero) - at_rest
+    columns = _columns(chain, sides, drives, link, motor)
     width = at_rest.shape[1]
     empty = SX(columns.shape[0], columns.shape[1] - width)
     y_b, y_c = (cs.horzcat(drives.selection.T @ part, empty) for part in (accelerated, moving))
@@ -106,11 +103,9 @@ def _parts(
     return y_b, y_c, others
 
 
-def _inertial(chain: Chain, coupling: bool, link: tuple[Vector, ...], motor: tuple[Vector, ...]) -> Matrix:
-    """Return the columns of links and rotors over all links and all motors."""
-    drives = Drives(chain, coupling)
+def _inertial(chain: Chain, drives: Drives, link: tuple[Vector, ...], thetad: Vector, thetadd: Vector) -> Matrix:
+    """Return the columns of links and rotors over all links and all motors; `link` is (q, qd, qdd)."""
     q, qd, qdd = link
-    _, thetad, thetadd = (drives.motors(x, y) for x, y in zip(link, motor, strict=True))
     walk = link_walk(chain, q, qd, qd, qdd)
     links = link_columns(chain, walk)
     return cs.horzcat(cs.vertcat(links, SX(*links.shape)), rotor_columns(chain, drives, walk, link, thetad, thetadd))
@@ -184,10 +179,10 @@ def elastic_rate_regressors(
     places = [int(k) for k in column_order(natural.layout, order)]
 
     def body(chain: Chain, q: Vector, qd: Vector, thetad: Vector) -> list[Matrix]:
-        zero, still = SX.zeros(chain.n), SX.zeros(*thetad.shape)
-        at_rest = _inertial(chain, coupling, (q, zero, zero), (still, still, still))
-        moved = _inertial(chain, coupling, (q, zero, qd), (still, still, thetad)) - at_rest
-        accelerated = Drives(chain, coupling).selection.T @ moved
+        drives, zero = Drives(chain, coupling), SX.zeros(chain.n)
+        at_rest = _inertial(chain, drives, (q, zero, zero), zero, zero)
+        moved = _inertial(chain, drives, (q, zero, qd), zero, drives.motors(qd, thetad)) - at_rest
+        accelerated = drives.selection.T @ moved
         empty = SX(accelerated.shape[0], len(natural) - accelerated.shape[1])
         rates = cs.jacobian(cs.vec(accelerated), q)
         parts = [cs.reshape(rates[:, k], *accelerated.shape) for k in range(chain.n)]
@@ -247,7 +242,7 @@ def elastic_regressor(
     places = [int(k) for k in column_order(natural.layout, order)]
 
     def body(chain: Chain, *x: Vector) -> Matrix:
-        return _columns(chain, sides, coupling, x[:3], x[3:])[:, places]
+        return _columns(chain, sides, Drives(chain, coupling), x[:3], x[3:])[:, places]
 
     inputs: list[str | Port] = ["q", "qd", "qdd", *(motor_port(robot, n) for n in ("theta", "thetad", "thetadd"))]
     shape = (robot.n + len(robot.elastic_joints), len(natural))

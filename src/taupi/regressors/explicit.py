@@ -16,10 +16,9 @@ from taupi.program.explicit.form import Explicit
 from taupi.program.program import Port, Program
 from taupi.regressors.classical import regressor, slotine_li_regressor
 from taupi.regressors.lagrangian import link_blocks, require_lagrangian
-from taupi.regressors.tensors import SIZES, momentum_rows
+from taupi.regressors.tensors import PARTS, SIZES, momentum_rows
 
 FORMS = ("classical", "slotine-li", "momentum")
-_PARTS = {"0": slice(0, 1), "1": slice(1, 4), "2": slice(4, 10)}  # mass, first moment, inertia
 
 
 @builder
@@ -38,10 +37,9 @@ def link_block_program(robot: Robot, link: int, form: str = "slotine-li") -> Pro
         qrd, qrdd = more if reference else (qd, more[0])
         block = link_blocks(chain, q, qd, qrd, qrdd)[link]
         parts = [(block.x, "012"), (block.w, "012"), (block.z, "01")]
-        return tuple(matrix[:, _PARTS[k]] for matrix, kinds in parts for k in kinds)
+        return tuple(matrix[:, PARTS[k]] for matrix, kinds in parts for k in kinds)
 
-    sizes = {"0": (), "1": (3,), "2": (6,)}
-    ports = [Port(x + k, (robot.n, *sizes[k])) for x, kinds in (("X", "012"), ("W", "012"), ("Z", "01")) for k in kinds]
+    ports = [Port(x + k, (robot.n, *SIZES[k])) for x, kinds in (("X", "012"), ("W", "012"), ("Z", "01")) for k in kinds]
     inputs = ["q", "qd", "qrd", "qrdd"] if reference else ["q", "qd", "qdd"]
     return trace_robot(f"link_{robot.links[link].name}", robot, body, inputs, ports)
 
@@ -49,7 +47,7 @@ def link_block_program(robot: Robot, link: int, form: str = "slotine-li") -> Pro
 def _momentum_program(robot: Robot, link: int) -> Program:
     def body(chain: Chain, q: Vector, qd: Vector) -> tuple[Matrix, ...]:
         rows = momentum_rows(chain, q, qd)[link]
-        return tuple(rows[:, part] for part in _PARTS.values())
+        return tuple(rows[:, part] for part in PARTS.values())
 
     ports = [Port("X" + k, (robot.n, *size)) for k, size in SIZES.items()]
     return trace_robot(f"momentum_{robot.links[link].name}", robot, body, ["q", "qd"], ports)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -78,10 +79,10 @@ class Lumped:
             sympy.Add(*(_rational(self.dependence[i, j]) * self.expressions[j] for j in columns)) for i in rows
         )
         names = [_linear([(self.dependence[i, j], self.parameters.names[j]) for j in columns]) for i in rows]
-        regressor = self.regressor.take(self.kept)
         parameters = _parameters(names, expressions, self.parameters.symbols)
+        regressor = dataclasses.replace(self.regressor.take(self.kept), parameters=parameters)
         identity = fmpq_mat(self.rank, self.rank, [int(i == j) for i in rows for j in rows])
-        return Lumped(_with(regressor, parameters), self.known, expressions, self.unknown, (), tuple(rows), identity)
+        return Lumped(regressor, self.known, expressions, self.unknown, (), tuple(rows), identity)
 
     def __repr__(self) -> str:
         what = "independent" if self.rank == self.count else f"of which {self.rank} are independent"
@@ -393,12 +394,6 @@ def _parameters(
 ) -> Parameters:
     entries = tuple(Parameter("", n, "", k) for k, n in enumerate(names))
     return Parameters(ParameterLayout(entries), tuple(expressions), symbols)
-
-
-def _with(program: Program, parameters: Parameters) -> Program:
-    import dataclasses
-
-    return dataclasses.replace(program, parameters=parameters)
 
 
 def _rational(x: fmpq) -> Formula:

@@ -106,8 +106,8 @@ def wrench_columns(motion: PolarisedMotion) -> tuple[Matrix, Matrix]:
 
 def reference_motions(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> list[PolarisedMotion]:
     """Return the polarised motion of every link in its own axes, from which `wrench_columns` gives its wrench."""
-    position = chain.places(q)
-    speed, reference, acceleration = (chain.spread(x) for x in (qd, qrd, qrdd))
+    position, speed, acceleration = chain.places(q), chain.spread(qd), chain.spread(qrdd)
+    reference = speed if qrd is qd else chain.spread(qrd)
     zero = SX.zeros(3)
 
     def step(i: int, parent: PolarisedMotion) -> PolarisedMotion:
@@ -163,16 +163,13 @@ def _columns_cross(z: Matrix, p: Vector) -> Matrix:
 
 def link_walk(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> list[tuple[PolarisedMotion, Axes]]:
     """Return the polarised motion of every link, and the screws of the joints between base and link, in the link's axes."""
-    position, speed, acceleration = chain.places(q), chain.spread(qd), chain.spread(qrdd)
-    reference = speed if qrd is qd else chain.spread(qrd)
-    zero = SX.zeros(3)
+    position, zero = chain.places(q), SX.zeros(3)
+    none: Axes = {}
 
-    def step(i: int, parent: tuple[PolarisedMotion, Axes]) -> tuple[PolarisedMotion, Axes]:
+    def step(i: int, parent: Axes) -> Axes:
         before, moving, after = chain.stages(i, position[i])
-        motion = parent[0].seen_from(before)
-        motion = _joint_motion(chain, i, motion, position[i], speed[i], reference[i], acceleration[i]).seen_from(after)
         z = chain.axis(i)
-        axes = _seen_axes(_seen_axes(parent[1], before), moving)
+        axes = _seen_axes(_seen_axes(parent, before), moving)
         joint = chain.robot.joints[i]
         if joint.kind == FREE:
             axes[i] = FreeScrews(SX.eye(3), zero)
@@ -180,9 +177,9 @@ def link_walk(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) ->
             axes[i] = (SX.eye(3), SX(3, 3))
         else:
             axes[i] = (zero, z) if joint.prismatic else (z, zero)
-        return motion, _seen_axes(axes, after)
+        return _seen_axes(axes, after)
 
-    return chain.outward(step, (PolarisedMotion(zero, zero, zero, -chain.gravity), {}))
+    return list(zip(reference_motions(chain, q, qd, qrd, qrdd), chain.outward(step, none), strict=True))
 
 
 def link_regressor(chain: Chain, q: Vector, qd: Vector, qrd: Vector, qrdd: Vector) -> Matrix:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from taupi.dynamics.chain import Chain, builder, mass_builder, trace_robot
-from taupi.dynamics.kinematics import gathered_columns, link_placements, link_screws
+from taupi.dynamics.kinematics import link_placements
+from taupi.dynamics.mass_matrix import link_shares
 from taupi.dynamics.types import SX, Matrix, Vector
 from taupi.model.robot import Robot
 from taupi.program.casadi_on_use import cs
@@ -125,13 +126,5 @@ def link_mass_matrices(robot: Robot) -> Program:
     >>> B.shape, bool(abs(B.sum(axis=0) - tp.mass_matrix(arm)(q)).max() < 1e-12)
     ((6, 6, 6), True)
     """
-
-    def body(chain: Chain, q: Vector) -> list[Matrix]:
-        parts = []
-        for i, columns in enumerate(link_screws(chain, q)):
-            j = gathered_columns(chain, columns)
-            parts.append(j.T @ chain.inertia(i) @ j)
-        return parts
-
     shape = (len(robot.links), robot.n, robot.n)
-    return trace_robot("link_mass_matrices", robot, body, ["q"], [Port("B", shape)])
+    return trace_robot("link_mass_matrices", robot, link_shares, ["q"], [Port("B", shape)])

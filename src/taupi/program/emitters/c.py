@@ -13,7 +13,6 @@ from taupi.program.emitters.dialect import (
     described,
     digits,
     identifiers,
-    last_uses,
     slots,
     statements,
     times,
@@ -138,7 +137,7 @@ def _pieces(program: Program) -> list[tuple[Instruction, ...]]:
 def _homes(program: Program) -> dict[int, str]:
     """Return the place in the work array of each value that a later piece reads."""
     piece_of = {i.out: k for k, part in enumerate(_pieces(program)) for i in part if i.op not in ("const", "input")}
-    last = last_uses(program.tape)
+    last = program.tape.last_uses
     spans = [(r, k, piece_of[last[r]]) for r, k in piece_of.items() if r in last and piece_of[last[r]] > k]
     return {register: f"w[{slot}]" for register, slot in slots(spans).items()}
 

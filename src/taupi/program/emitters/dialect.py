@@ -12,7 +12,7 @@ import numpy as np
 
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.program.program import Port, Program
-from taupi.program.tape import Instruction, Tape
+from taupi.program.tape import Instruction
 from taupi.version import __version__
 
 DTYPES = ("float64", "float32")
@@ -165,11 +165,6 @@ def slots(spans: Iterable[tuple[int, int, int]]) -> dict[int, int]:
         result[register] = heapq.heappop(free) if free else len(busy)
         heapq.heappush(busy, (last, result[register]))
     return result
-
-
-def last_uses(tape: Tape) -> dict[int, int]:
-    """Return, for every register, the number of the last instruction that reads it."""
-    return {a: k for k, i in enumerate(tape.instructions) for a in i.args}
 
 
 # Names and numbers ----------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from taupi.program.emitters.dialect import (
     described,
     digits,
     identifiers,
-    last_uses,
     slots,
     statements,
 )
@@ -102,7 +101,7 @@ def files(program: Program, name: str | None = None, dtype: str = "float64") -> 
 
 
 def _shared_names(program: Program) -> dict[int, str]:
-    last = last_uses(program.tape)
+    last = program.tape.last_uses
     computed = [(k, i) for k, i in enumerate(program.tape.instructions) if i.op not in ("const", "input", "output")]
     # The result may take over the name of an argument that is read for the last time: the argument is no longer needed then.
     spans = [(i.out, 2 * k + 1, 2 * last.get(i.out, k + 1)) for k, i in computed]

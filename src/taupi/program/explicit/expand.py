@@ -80,7 +80,7 @@ class _Pass:
         outputs = [[Quotient(self.ring.constant(0))] * p.size for p in program.outputs]
         places = [program.nonzeros(k, exact=True) for k in range(len(program.outputs))]
         instructions = self.ring.tape.instructions
-        last = {a: step for step, i in enumerate(instructions) for a in i.args}
+        last = self.ring.tape.last_uses
         written = alive = 0
         with progress(f"expanding {program.name}", len(instructions) // _STEPS + 1) as tick:
             for step, i in enumerate(instructions):

@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from taupi.checks import whole_number
 from taupi.errors import Argument, TaupiError, unknown
-from taupi.program.batch_results import LEAST, MEMORY, checked_layout, dtype_name, output_shapes
+from taupi.program.batch_results import LEAST, MEMORY, address_of, checked_layout, dtype_name, output_shapes
 from taupi.program.ports import batch
 from taupi.program.program import Program
 from taupi.program.targets.one_sample import one_sample
@@ -225,7 +225,7 @@ class Kernel:
     ) -> None:
         table = self.table(arrays, results, n, self._scratch())
         table[-1] |= STALE if stale else 0
-        self._run(_address(table), start, stop)
+        self._run(address_of(table), start, stop)
 
     def table(self, arrays: list[np.ndarray], results: list[np.ndarray], n: int, scratch: np.ndarray) -> np.ndarray:
         """Return what the machine code is called with: addresses and strides, scratch memory, whether to stream.
@@ -235,10 +235,10 @@ class Kernel:
         """
         entries: list[int] = []
         for a in arrays:
-            entries += [_address(a), a.strides[0] // a.itemsize if len(a) == n else 0]
+            entries += [address_of(a), a.strides[0] // a.itemsize if len(a) == n else 0]
         for r, size in zip(results, self._sizes, strict=True):
-            entries += [_address(r), size if self.layout == "samples" else n]
-        kept = _address(scratch)
+            entries += [address_of(r), size if self.layout == "samples" else n]
+        kept = address_of(scratch)
         streamed = sum(r.nbytes for r in results) > _STREAMED_BYTES
         rows = kept + self.module.kept * self.dtype.itemsize
         return np.array([*entries, kept, rows, STREAM if streamed else 0], dtype=np.int64)
@@ -250,10 +250,10 @@ class Kernel:
         """
         scratch = self.scratch()
         table = self.table(arrays, results, len(results[0]), scratch)
-        place, count, kept_alive = _address(table), len(results[0]), (results, scratch)
+        place, count, kept_alive = address_of(table), len(results[0]), (results, scratch)
 
         def run(*inputs: np.ndarray, _kept_alive: object = kept_alive) -> None:
-            table[: 2 * len(inputs) : 2] = [_address(a) for a in inputs]
+            table[: 2 * len(inputs) : 2] = [address_of(a) for a in inputs]
             self._run(place, 0, count)
 
         return run
@@ -310,7 +310,7 @@ class BoundKernel:
         prototype = ctypes.PYFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
         run = prototype(kernel._engine.get_function_address("kernel"))
         self.kernel = kernel
-        self.run = partial(run, ctypes.c_void_p(_address(table)), ctypes.c_int64(0), ctypes.c_int64(1))
+        self.run = partial(run, ctypes.c_void_p(address_of(table)), ctypes.c_int64(0), ctypes.c_int64(1))
 
     def __reduce__(self) -> tuple[object, ...]:
         return BoundKernel, (self.kernel,), (self.x, self.outputs)
@@ -345,12 +345,6 @@ def _watched(program: Program) -> AbstractContextManager[Callable[[str], None]]:
     return progress(f"compiling {program.name}", 2)
 
 
-def _address(array: np.ndarray) -> int:
-    """Return the address of an array's first entry; `array.ctypes.data` is the same, but takes a microsecond."""
-    address: int = array.__array_interface__["data"][0]
-    return address
-
-
 def vector_width(dtype: DTypeLike = "float64") -> int:
     """Return how many numbers of a type a vector register of this machine holds."""
     known = features()
@@ -362,5 +356,5 @@ def _aligned_zeros(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """Return zeros that start at a cache line. Large arrays cost nothing until they are touched."""
     count = math.prod(shape)
     memory = np.zeros(count * dtype.itemsize + _ALIGNMENT, dtype=np.uint8)
-    start = -_address(memory) % _ALIGNMENT
+    start = -address_of(memory) % _ALIGNMENT
     return memory[start : start + count * dtype.itemsize].view(dtype).reshape(shape)

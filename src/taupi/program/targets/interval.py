@@ -232,7 +232,7 @@ def build(program: Program) -> Callable[..., object]:
     Every value of the program for inputs in the box is between the two ends, whether computed exactly (with constants as
     doubles) or in doubles. An end is infinite if nothing better is known, as for a division by an interval around zero.
     """
-    steps = _steps(program)
+    instructions, last = _instructions(program), program.tape.last_uses
     places = [program.nonzeros(k) for k in range(len(program.outputs))]
 
     def run(*args: object, **kwargs: object) -> object:
@@ -241,7 +241,7 @@ def build(program: Program) -> Callable[..., object]:
         results = [(np.zeros((n, p.size)), np.zeros((n, p.size))) for p in program.outputs]
         registers: dict[int, Interval] = {}
         with np.errstate(all="ignore"):
-            for i, done in steps:
+            for k, i in enumerate(instructions):
                 if i.op == "input":
                     registers[i.out] = lows[i.port][:, i.slot], highs[i.port][:, i.slot]
                 elif i.op == "const":
@@ -251,8 +251,9 @@ def build(program: Program) -> Callable[..., object]:
                         side[:, places[i.port][i.slot]] = np.where(np.isnan(end), rest, end)
                 else:
                     registers[i.out] = OPERATIONS[i.op](*(registers[a] for a in i.args))
-                for a in done:
-                    del registers[a]
+                for a in set(i.args):
+                    if last[a] == k:  # otherwise long programs would fill the memory
+                        del registers[a]
         shaped = tuple(
             tuple(side.reshape(shape + p.shape) for side in r) for r, p in zip(results, program.outputs, strict=True)
         )
@@ -261,8 +262,8 @@ def build(program: Program) -> Callable[..., object]:
     return run
 
 
-def _steps(program: Program) -> list[tuple[Instruction, list[int]]]:
-    """Return each instruction with the registers that can be dropped after it: otherwise long programs would fill the memory."""
+def _instructions(program: Program) -> tuple[Instruction, ...]:
+    """Return the instructions of a program; refuse operations that have no interval version."""
     instructions = program.tape.instructions
     missing = sorted({i.op for i in instructions} - OPERATIONS.keys() - {"input", "const", "output"})
     if missing:
@@ -271,16 +272,7 @@ def _steps(program: Program) -> list[tuple[Instruction, list[int]]]:
             program=program.name,
             missing=missing,
         )
-    last: dict[int, int] = {}
-    for k, i in enumerate(instructions):
-        for a in i.args:
-            last[a] = k
-        if i.op != "output":
-            last.setdefault(i.out, k)
-    done: list[list[int]] = [[] for _ in instructions]
-    for register, k in last.items():
-        done[k].append(register)
-    return list(zip(instructions, done, strict=True))
+    return instructions
 
 
 def _boxes(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taupi.program.batch_results import address_of
 from taupi.program.targets.simd.llvm_writer import STALE
 from taupi.program.targets.simd.machine_code import load
 
@@ -65,15 +66,11 @@ def one_sample(kernel: Kernel, finite: int = 0) -> Callable[..., object] | None:
         record[:3] = len(port.shape), port.size, k < finite
         record[3 : 3 + len(port.shape)] = port.shape
     own = (len(program.inputs), len(program.outputs), kernel._engine.get_function_address("kernel"))
-    places = (_place(table), _place(records), _place(records[len(program.inputs) :]))
+    places = (address_of(table), address_of(records), address_of(records[len(program.inputs) :]))
     description = np.array([*own, *places, *_interpreter()], dtype=np.int64).view(_Description)
     description.kept_alive = (kernel._engine, scratch, table, records)
     function: Callable[..., object] = _new()(ctypes.addressof(_definition()), description, None)
     return function
-
-
-def _place(array: np.ndarray) -> int:
-    return int(array.ctypes.data)
 
 
 @lru_cache(maxsize=1)
