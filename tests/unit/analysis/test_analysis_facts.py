@@ -10,7 +10,9 @@ import sympy
 import taupi as tp
 from taupi.analysis.bound_results import Bound, Growth
 from taupi.analysis.bounding.norms import ROUNDING, ColumnSum, slack, upper_bound
+from taupi.analysis.bounding.robot_functions import TrigonometricPolynomial, trigonometric
 from taupi.analysis.bounding.taylor_expansion import FLAT, TaylorExpansion
+from taupi.analysis.joint_range import HALF, joint_range
 from taupi.analysis.symbolic_bounds import _Formulas
 
 
@@ -38,6 +40,29 @@ def test_second_derivatives_are_used_up_to_seven_variables(variables, order):
     wide, narrow = (function.local(centre - w, centre + w) for w in (1e-2, 5e-3))
     assert wide.rest[0, 0] / narrow.rest[0, 0] == pytest.approx(order, rel=0.02)
     assert bool(np.any(wide.slopes)) == (variables <= FLAT)
+
+
+def test_where_a_wave_does_not_bend_a_sixth_of_the_cube_of_the_reach_is_left():
+    """sin x = x + R with |R| <= |x|^3 / 6."""
+    wave = trigonometric(TaylorExpansion(lambda x: cs.sin(x[0]), 1, (1,)), (1,))
+    assert isinstance(wave, TrigonometricPolynomial)
+    for reach in (0.1, 0.02):
+        local = wave.local(np.array([[-reach]]), np.array([[reach]]))
+        assert local.rest[0, 0] == pytest.approx(reach**3 / 6, rel=1e-6)
+
+
+def test_a_rule_for_velocity_forces_is_not_below_its_exact_value():
+    """n^2 max |Gamma|, a product that may be rounded downwards."""
+    for length in (0.3, 0.5, 0.7, 0.9):
+        arm = tp.load("planar3r").bind(l1=length, l2=0.8, l3=0.6)
+        found = tp.bounds(arm, (-0.5, 0.5), tolerance=0.5, boxes=50)
+        largest = Fraction(found["Gamma"].upper)
+        assert 9 * largest <= Fraction(found["c_2_n2"].upper) <= 9 * largest * (1 + Fraction(1, 2**49))
+
+
+def test_more_than_a_turn_counts_as_one():
+    ends = joint_range(tp.load("elbow2r"), {"shoulder": (-4.0, 4.0), "elbow": (-3.0, 3.0)})
+    assert ends.tolist() == [[-HALF, HALF], [-3.0, 3.0]]
 
 
 def test_rounding_errors_grow_with_the_size_of_values_whatever_their_sign():

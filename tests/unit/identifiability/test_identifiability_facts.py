@@ -86,3 +86,11 @@ def test_two_parameters_that_hardly_differ_are_the_least_well_determined(rows):
     found = conditioning_of_factor(program, 10, r)
     alike = {name for name, column in zip(names, r.T, strict=True) if column[0] == 1}
     assert set(found.weakest) == alike and len(alike) == 2
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_what_is_determined_does_not_depend_on_units(scale):
+    """A column counts as zero beside the largest column, not by its own size: 3e-9 of it is nothing, in any unit."""
+    program = SimpleNamespace(parameters=SimpleNamespace(names=("a", "b", "c")))
+    found = conditioning_of_factor(program, 10, scale * np.diag([1.0, 3e-9, 0.5]))
+    assert found.columns == (0, 2)

@@ -221,3 +221,9 @@ def test_functions_of_unknowns_are_parameters():
     theta = np.array([float(e.subs(bound)) for e in lumped.expressions])
     for x in (-0.7, 1.9):
         assert abs(lumped.known(x) + lumped.regressor(x) @ theta - program.bind(**bound)(x)) < 1e-13
+
+
+def test_a_prescribed_sum_of_all_others_is_named_as_that():
+    into = ["L1*m1 + L1*m2", "L2*m2", "L1*m1 + L1*m2 + 2*L2*m2"]
+    lumped = tp.lump(tp.gravity_torque(tp.load("lecture2r")), unknown=["m?", "L?"], into=into)
+    assert lumped.identities == ("Theta3 = Theta1 + 2*Theta2",)
