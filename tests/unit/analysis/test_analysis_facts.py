@@ -60,6 +60,13 @@ def test_a_rule_for_velocity_forces_is_not_below_its_exact_value():
         assert 9 * largest <= Fraction(found["c_2_n2"].upper) <= 9 * largest * (1 + Fraction(1, 2**49))
 
 
+def test_a_search_has_the_seed_zero_unless_another_is_given():
+    arm = tp.load("lecture2r").bind(L1=1, L2=1, m1=1, m2=1, g=10)
+    seeds: list[dict[str, int]] = [{}, {"seed": 0}, {"seed": 1}]
+    default, zero, one = ([b.at for b in tp.bounds(arm, (-1.0, 1.0), boxes=1, **seed)] for seed in seeds)
+    assert default == zero != one
+
+
 def test_more_than_a_turn_counts_as_one():
     ends = joint_range(tp.load("elbow2r"), {"shoulder": (-4.0, 4.0), "elbow": (-3.0, 3.0)})
     assert ends.tolist() == [[-HALF, HALF], [-3.0, 3.0]]
