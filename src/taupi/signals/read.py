@@ -256,6 +256,22 @@ def asked_part(log: Log, reading: Reading) -> Log:
     return part.with_(notes="; ".join(notes)) if notes else part
 
 
+def whole_log(log: object, robot: Robot, reading: Reading, among: str = "") -> Log:
+    """Return the part of a log, or of the log in the file at a path, that `reading` selects, or refuse what is neither.
+
+    `among` is the argument that holds the log beside others; without it, the argument is the log itself.
+    """
+    if isinstance(log, Log):
+        return asked_part(log, reading)
+    if isinstance(log, str | os.PathLike):
+        return read_log(log, robot, reading=reading)
+    if among:
+        raise TaupiError(
+            "{argument} holds {got!r}, expected a Log or the path of a file.", argument=Argument(among), got=log
+        )
+    raise TaupiError("{log} is {got!r}, expected a Log or the path of a file.", got=log)
+
+
 def asked_blocks(blocks: Iterable[Log], reading: Reading, size: int) -> Iterator[Log]:
     """Yield the part of a log's blocks that `reading` selects, in blocks of at least `size` rows, except for the last."""
     if (reading.begin, reading.end, reading.rows) == (None, None, None):

@@ -250,6 +250,11 @@ def test_the_page_shows_positions_friction_and_aliases(tmp_path: Path) -> None:
     assert page.count("<polyline") >= 2 * 2 * 4
 
 
+def test_a_notebook_shows_the_name_of_the_robot_as_it_is() -> None:
+    named = dataclasses.replace(fitted(), robot=dataclasses.replace(ARM, name="a&lt;b"))
+    assert " of a&amp;lt;b from commands" in named._repr_html_()
+
+
 def test_the_identified_robot_has_the_drives() -> None:
     fit = fitted()
     robot = fit.robot_identified()

@@ -114,8 +114,10 @@ def test_bad_input(ur10):
         with pytest.raises(TaupiError) as caught:
             tp.samples(*arguments)
         assert caught.value.argument == argument
-    with pytest.raises(TaupiError):
-        ur10[2].ranges(1.5)
+    for level in (1.5, "0.9"):
+        with pytest.raises(TaupiError) as caught:
+            ur10[2].ranges(level)
+        assert caught.value.argument == "level"
 
 
 # Handed over ----------------------------------------------------------------------------------------------------------

@@ -35,6 +35,7 @@ from taupi.identification.inputs import FitInputs, PriorLike
 from taupi.identification.problem import prior_values
 from taupi.identification.results.assemble import fit_record
 from taupi.identification.results.command_fit import (
+    DESCRIBED,
     Alias,
     CommandFit,
     CommandValidation,
@@ -54,10 +55,8 @@ from taupi.signals.checking.commands import is_still, refuse_useless_commands
 from taupi.signals.checking.implausible import refuse_absurd, refuse_slow
 from taupi.signals.drive import Drive
 from taupi.signals.log import Log
-from taupi.signals.read import asked_part, read_log
+from taupi.signals.read import whole_log
 
-# What a description may state of its joints.
-_DESCRIBED = ("rotor", "viscous", "coulomb", "offset")
 # s: steps of the simulation while terms are chosen. Predictions change by hundredths of a milliradian, estimates by their errors.
 _COARSE = 5e-3
 # Correlation of two estimates from which on they are named as hardly told apart.
@@ -128,12 +127,7 @@ def _logs(inputs: FitInputs) -> tuple[list[Log], list[dict[str, str]]]:
         path = each if isinstance(each, str | os.PathLike) else None
         try:
             with errors_naming(path):
-                if isinstance(each, Log):
-                    log = asked_part(each, inputs.reading)
-                elif path is not None:
-                    log = read_log(path, inputs.robot, reading=inputs.reading)
-                else:
-                    raise TaupiError("{logs} holds {got!r}, expected a Log or the path of a file.", got=each)
+                log = whole_log(each, inputs.robot, inputs.reading, "logs")
                 refuse_absurd(log)
                 refuse_slow(log)
                 stretches_of(log, inputs.robot)
@@ -415,11 +409,7 @@ class _ClosedLoopSearch:
             logs=tuple(_record(log) for log in self.logs),
             record=fit_record(self.robot, self.inputs.seed),
             verdict=Verdict.of([*self._of_gains(), *_reasons(joints, held_out, solution, position_units(self.robot))]),
-            settings={
-                "step": self.settings.step,
-                "iterations": self.settings.iterations,
-                "robust": self.settings.robust,
-            },
+            settings=dataclasses.asdict(self.settings),
         )
         return dataclasses.replace(fit, notes=(*self.notes, *self._notes(fit, spread)))
 
@@ -533,7 +523,7 @@ class _ClosedLoopSearch:
         dependent = [f"{j.name} on {j.explains}" for j in fit.joints if j.explains]
         if dependent:
             notes.append(f"The residual still depends on something: {', '.join(dependent)}.")
-        beyond = [k for k in fit.model.kinds if k not in _DESCRIBED and k not in (MASSES, "kp")]
+        beyond = [k for k in fit.model.kinds if k not in DESCRIBED and k not in (MASSES, "kp")]
         notes.append(f"A description has no place for {', '.join(KINDS[k].label for k in beyond)}: see the parameters.")
         if not self.in_units_of_kp:
             rest = (
@@ -631,9 +621,9 @@ def _bodies(robot: Robot, prior: PriorLike) -> np.ndarray:
 
 def _described(robot: Robot) -> dict[str, np.ndarray]:
     """Return inertia and friction of the drives as a description states them, by kind (n,)."""
-    stated = term_parameters(robot, resolve_terms(_DESCRIBED))
+    stated = term_parameters(robot, resolve_terms(DESCRIBED))
     table = dict(zip(stated.names, np.asarray(stated.values, dtype=float).tolist(), strict=True))
-    return {kind: np.array([table.get(f"{j}.{kind}", 0.0) for j in robot.joint_names]) for kind in _DESCRIBED}
+    return {kind: np.array([table.get(f"{j}.{kind}", 0.0) for j in robot.joint_names]) for kind in DESCRIBED}
 
 
 def _resolution(stretches: Sequence[Stretch]) -> np.ndarray:

@@ -17,7 +17,7 @@ from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.description_errors import UNEXPLAINED, description_errors
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.uncertainty import Uncertainty
+from taupi.identification.results.uncertainty import Uncertainty, covariance_root
 from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.factors import residual_squares, stack_factors
 from taupi.identification.solve import Solution, Weights
@@ -161,8 +161,7 @@ def _noise(problem: Problem, step: _Step) -> Weights:
 
 def _spread(problem: Problem, step: _Step) -> np.ndarray:
     """Return A (b, p) with A A^T the covariance of the base parameters, were the rows of the factors independent."""
-    values, vectors = np.linalg.eigh(step.solution.covariance)
-    root = problem.base.projection @ step.prior.basis @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+    root = problem.base.projection @ step.prior.basis @ covariance_root(step.solution.covariance)
     return np.asarray(np.sqrt(independent_share(problem)) * root)
 
 

@@ -44,7 +44,7 @@ from taupi.model.robot import Robot
 from taupi.settings import settle
 from taupi.signals.filtering.filters import noise_bandwidth_hz
 from taupi.signals.log import Log
-from taupi.signals.read import LogLike, asked_part, read_log
+from taupi.signals.read import LogLike, whole_log
 from taupi.signals.reading import Reading, Streaming
 
 if TYPE_CHECKING:
@@ -165,18 +165,13 @@ def _only_log(inputs: FitInputs) -> Log:
             output_error=OutputError.name,
             count=len(inputs.logs),
         )
-    log = inputs.logs[0]
     if inputs.reading.stream:
         raise TaupiError(
             "{estimator} {output_error} needs the whole log at once.",
             remedy="Use {stream=False}.",
             output_error=OutputError.name,
         )
-    if isinstance(log, str | os.PathLike):
-        return read_log(log, inputs.robot, reading=inputs.reading)
-    if not isinstance(log, Log):
-        raise TaupiError("{log} is {got!r}, expected a Log or the path of a file.", got=log)
-    return asked_part(log, inputs.reading)
+    return whole_log(inputs.logs[0], inputs.robot, inputs.reading)
 
 
 def _with_smooth_friction(

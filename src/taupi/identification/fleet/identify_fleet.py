@@ -29,7 +29,7 @@ from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, SingleRu
 from taupi.identification.problem import Problem
 from taupi.identification.results.assemble import assemble
 from taupi.identification.results.fit import Fit
-from taupi.identification.results.uncertainty import Uncertainty
+from taupi.identification.results.uncertainty import Uncertainty, covariance_root
 from taupi.identification.rows.preparation import FitOptions, Preparation
 from taupi.identification.solve import Solution, solve
 from taupi.model.robot import Robot
@@ -120,7 +120,16 @@ def identify_fleet(
     _check_terms(own, terms)
     every = SingleRuns(chain.from_iterable(lists.values()))
     inputs = FitInputs(
-        *(robot, every, terms, False, base, prior, workers, seed, settings, prepared),
+        robot,
+        every,
+        terms,
+        elastic=False,
+        base=base,
+        prior=prior,
+        workers=workers,
+        seed=seed,
+        reading=settings,
+        preparation=prepared,
         client=client,
         resume=resume,
         skip_bad=skip_bad,
@@ -209,8 +218,7 @@ def _fleet(
     variances = np.where(free.undetermined, np.inf, free.apart(pooled) * wider)
     priors = rows.priors
     alone = {k: solve_arrow([fitted.triangles[k]], [True], *priors) for k in range(len(names)) if not pooled[k]}
-    links = [alone.get(k, free).shared.x for k in range(len(names))]
-    by_log = [_by_log(rows, k, fitted, links[k], wider) for k in range(len(names))]
+    by_log = [_by_log(rows, k, fitted, alone.get(k, free).shared.x, wider) for k in range(len(names))]
     own = np.array([_mean_of_logs(*each, free.own[k]) for k, each in enumerate(by_log)])
     used = np.array(pooled)
     own_names = [base.names[i] for i in rows.own]
@@ -222,7 +230,6 @@ def _fleet(
     pulls = _pulls(spread, own, variances, pooled)
     drawn = [arm.with_centres(each * np.sqrt(wider)) for arm, each in zip(fitted.triangles, pulls, strict=True)]
     final = solve_arrow(drawn, pooled, np.concatenate([priors[0], centres]), priors[1])
-    shared_variance = np.sum(final.shared.spread[: len(rows.shared)] ** 2, axis=1) * shared_wider
     doubts = np.array([each.doubt(own[:, i], variances[:, i]) for i, each in enumerate(spread.values())]).T * (
         pulls > 0
     )
@@ -235,9 +242,12 @@ def _fleet(
     for k, name in enumerate(names):
         log_names = tuple(problem.records[i].name for i in rows.arms[k])
         estimates[name] = ArmEstimate(own[k], variances[k], log_names, moments[k], *by_log[k])
+    links = len(rows.shared)  # the centres of own parameters follow
+    shared_variance = np.sum(final.shared.spread[:links] ** 2, axis=1) * shared_wider
+    values, undetermined = final.shared.x[:links], final.shared.undetermined[:links]
     shared = {
         base.names[i]: (float(v), float(np.sqrt(e)) if not u else np.inf)
-        for i, v, e, u in zip(rows.shared, final.shared.x, shared_variance, final.shared.undetermined)  # noqa: B905 - centres follow
+        for i, v, e, u in zip(rows.shared, values, shared_variance, undetermined, strict=True)
     }
     notes = [f"errors are wider by {np.sqrt(wider).max():.2g} at most than white noise makes them: noise is correlated"]
     notes += [f"{name} does not share the links of the others and is fitted alone" for name in odd]
@@ -295,10 +305,8 @@ def _arm_fit(
     undetermined = np.zeros(len(order), dtype=bool)
     undetermined[order] = np.concatenate([source.undetermined[at], source.shared.undetermined[:links]])
     x = rows.values(source.own[at], source.shared.x[:links])
-    values, vectors = np.linalg.eigh(covariance)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
     freedom = np.full(len(order), max(sum(f.independent for f in factors) - len(rows.own), 1.0))
-    solution = Solution(x, root, undetermined, source.shared.condition)
+    solution = Solution(x, covariance_root(covariance), undetermined, source.shared.condition)
     names = {"own": [problem.base.names[i] for i in rows.own]}
     return assemble(part, "fleet", names, solution, weights, uncertain=Uncertainty(covariance, freedom))
 

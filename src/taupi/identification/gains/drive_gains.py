@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,11 +23,17 @@ from taupi.identification.gains.projection import (
     most_likely_gains,
 )
 from taupi.identification.inputs import FitInputs, LogsLike, log_list
-from taupi.identification.payloads.difference import STRETCHES, difference, drift_sizes, later_recordings, rows_of_logs
+from taupi.identification.payloads.difference import (
+    STRETCHES,
+    difference,
+    drift_sizes,
+    enlarged_by_jackknife,
+    later_recordings,
+    rows_of_logs,
+)
 from taupi.identification.payloads.identify_body import body_scale, body_size, carrying_frame, payload_columns
 from taupi.identification.problem import Problem
-from taupi.identification.results.uncertainty import uncertainty
-from taupi.identification.rows.factors import JointFactor
+from taupi.identification.results.uncertainty import covariance_root, uncertainty
 from taupi.identification.rows.preparation import CurrentOptions, Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.identification.weighting import weighted_least_squares
@@ -37,7 +42,7 @@ from taupi.model.robot_parts import Frame
 from taupi.settings import settle
 from taupi.signals.log import Log
 from taupi.signals.mapping.columns import Columns
-from taupi.signals.read import LogLike, asked_part, read_log
+from taupi.signals.read import LogLike, whole_log
 from taupi.signals.reading import Reading
 from taupi.threads import small_algebra
 
@@ -145,14 +150,7 @@ def _refuse_coupling(reading: Reading) -> None:
 
 def _current_log(log: LogLike, robot: Robot, reading: Reading, name: str) -> Log:
     """Return a log with currents, its torque unchanged."""
-    if isinstance(log, str | os.PathLike):
-        log = read_log(log, robot, reading=reading)
-    elif isinstance(log, Log):
-        log = asked_part(log, reading)
-    else:
-        raise TaupiError(
-            "{argument} holds {got!r}, expected a Log or the path of a file.", argument=Argument(name), got=log
-        )
+    log = whole_log(log, robot, reading, name)
     if log.current is None:
         raise TaupiError(
             "{argument}: current is missing in {path}, which has {signals:,}.",
@@ -260,8 +258,7 @@ class _Calibration:
         problem = self.problem
         solution, weights = weighted_least_squares(problem, 2)
         covariance = uncertainty(problem.pieces, weights, solution.x, solution.spread).covariance
-        eigenvalues, vectors = np.linalg.eigh(covariance)
-        spread = np.hstack([vectors * np.sqrt(np.clip(eigenvalues, 0.0, None)), np.diag(self._drift(solution.x))])
+        spread = np.hstack([covariance_root(covariance), np.diag(self._drift(solution.x))])
         expected = body_scale(self.mass, body_size(self.robot, self.frame))
         prior = np.where(np.arange(10) == 0, np.inf, expected)
         noise = np.sqrt(
@@ -308,8 +305,8 @@ class _Calibration:
         for loaded, factors in groups:
             last = {file: 1 + max(f.stretch for f in factors if f.file == file) for file in {f.file for f in factors}}
             for k in range(STRETCHES):
-                own = [_rows(f, loaded) for f in factors if f.stretch * STRETCHES // last[f.file] == k and f.rows]
-                result[k] += merged(own)
+                own = [f for f in factors if f.stretch * STRETCHES // last[f.file] == k and f.rows]
+                result[k] += merged([CurrentRows(f.joint, loaded, f.r, f.rows, f.share) for f in own])
         return result
 
     def _model(self, blocks: Sequence[CurrentRows], x: np.ndarray) -> Model:
@@ -336,10 +333,7 @@ class _Calibration:
         for k in range(STRETCHES):
             blocks = merged([block for i, part in enumerate(parts) if i != k for block in part])
             others.append(most_likely_gains(blocks, model, solution.log_alpha, solution.noise).log_alpha)
-        moved = np.array(others) - np.mean(others, axis=0)
-        variance = (STRETCHES - 1) / STRETCHES * np.sum(moved**2, axis=0)
-        larger = np.sqrt(np.maximum(variance / np.maximum(np.diag(solution.covariance), np.finfo(float).tiny), 1.0))
-        return np.asarray(solution.covariance * np.outer(larger, larger))
+        return enlarged_by_jackknife(solution.covariance, others)
 
     def _refuse_undetermined(self, errors: np.ndarray) -> None:
         names = [n for n, e in zip(self.robot.joint_names, errors, strict=True) if not e < _DETERMINED]
@@ -361,10 +355,6 @@ class _Calibration:
             "friction of the loaded logs may differ from that of the others; errors are by the model, or by leaving out one of "
             f"{STRETCHES} stretches of time, whichever are larger",
         ]
-
-
-def _rows(factor: JointFactor, loaded: bool) -> CurrentRows:
-    return CurrentRows(factor.joint, loaded, factor.r, factor.rows, factor.share)
 
 
 def _sizes(blocks: Sequence[CurrentRows], n: int) -> np.ndarray:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taupi.checks import is_number
-from taupi.errors import TaupiError
 from taupi.identification.payloads.difference import STRETCHES
+from taupi.identification.results.uncertainty import student_intervals
 from taupi.model.robot import Robot
 from taupi.schema import finite_or_none
 from taupi.signals.log import Log
@@ -70,12 +69,7 @@ class GainEstimate:
         Args:
             level: The share of intervals that contain the truth; 0.95 by default.
         """
-        from scipy.stats import t
-
-        if not is_number(level) or not 0 < level < 1:
-            raise TaupiError("{level} is {got!r}, expected a share between 0 and 1, such as 0.95.", got=level)
-        half = t.ppf(0.5 + level / 2, STRETCHES - 1) * self.stderr
-        return np.stack([self.values - half, self.values + half], axis=1)
+        return student_intervals(self.values, self.stderr, np.array(STRETCHES - 1), level)
 
     def motor_table(self, ratio: Sequence[float] = ()) -> dict[str, list[float]]:
         """Return what the [motor] table of a column mapping states: torque_per_ampere, N m/A at the motor.

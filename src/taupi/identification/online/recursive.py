@@ -253,6 +253,7 @@ def upper_factor(covariance: np.ndarray) -> np.ndarray:
     """
     values, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
+    # P = root root^T, and root = S Q with Q orthogonal: the QR decomposition of the reversed transpose.
     triangle = np.asarray(np.linalg.qr(root[::-1].T, mode="r")).T[::-1, ::-1]
     signs = np.where(np.diag(triangle) < 0, -1.0, 1.0)
     return np.triu(triangle * signs)

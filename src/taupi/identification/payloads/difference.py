@@ -15,6 +15,7 @@ from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.inputs import LogsLike, each_run, log_list
 from taupi.identification.physical.standard_parameters import rows_from_covariance
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.uncertainty import covariance_root
 from taupi.identification.row_layout import RowLayout
 from taupi.identification.rows.block_source import errors_naming, open_source
 from taupi.identification.rows.factors import JointFactor, triangle
@@ -99,10 +100,7 @@ def difference(
         if 0 < len(rest) < len(pieces):
             parts.append(_DifferenceSystem(rest, joints, x, columns, spread, prior, noise).theta)
     if len(parts) > 2:
-        moved = np.array(parts) - np.mean(parts, axis=0)
-        variance = (len(parts) - 1) / len(parts) * np.sum(moved**2, axis=0)
-        larger = np.sqrt(np.maximum(variance / np.maximum(np.diag(noisy), np.finfo(float).tiny), 1.0))
-        noisy = noisy * np.outer(larger, larger)
+        noisy = enlarged_by_jackknife(noisy, parts)
     inherited = system.gain @ system.rows @ spread
     pulled = system.covariance @ np.diag(1 / prior)
     return Difference(
@@ -114,6 +112,17 @@ def difference(
         system.errors(),
         *system.relative_errors(),
     )
+
+
+def enlarged_by_jackknife(covariance: np.ndarray, parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the covariance (k, k) of an estimate, larger where the jackknife says so.
+
+    `parts` are the estimates (k,) that are left if one of as many stretches of time is left out.
+    """
+    moved = np.array(parts) - np.mean(parts, axis=0)
+    variance = (len(parts) - 1) / len(parts) * np.sum(moved**2, axis=0)
+    larger = np.sqrt(np.maximum(variance / np.maximum(np.diag(covariance), np.finfo(float).tiny), 1.0))
+    return np.asarray(covariance * np.outer(larger, larger))
 
 
 class _DifferenceSystem:
@@ -202,8 +211,7 @@ def fit_errors(fit: Fit) -> np.ndarray:
     It is the sum of that of the fit; that of friction, which drifts from run to run; and, along what the fit's logs left open,
     one that allows for a torque as large as the whole torque.
     """
-    eigenvalues, vectors = np.linalg.eigh(fit.covariance)
-    own = vectors * np.sqrt(np.clip(eigenvalues, 0.0, None))
+    own = covariance_root(fit.covariance)
     return np.hstack([own, np.diag(drift_sizes(fit.basis, fit.values, fit.speeds)), open_directions(fit)])
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from taupi.checks import is_number
 from taupi.errors import NotIdentifiedError, TaupiError, TaupiWarning
 from taupi.files import write_text
 from taupi.identification.payloads.difference import STRETCHES
 from taupi.identification.results.export import write_toml, write_urdf
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.uncertainty import check_level
 from taupi.model.body import body_to_com, symmetric
 from taupi.model.formats.urdf import updated_text, with_tool
 from taupi.model.robot import Robot
@@ -290,8 +290,7 @@ def _half_widths(error: np.ndarray, noise: np.ndarray, level: float) -> np.ndarr
     """
     from scipy.stats import t
 
-    if not is_number(level) or not 0 < level < 1:
-        raise TaupiError("{level} is {got!r}, expected a share between 0 and 1, such as 0.95.", got=level)
+    check_level(level)
     known = np.isfinite(error)
     share = np.where(known, noise, 0.0) / np.where(known & (error > 0), error, 1.0)
     freedom = (STRETCHES - 1) / np.maximum(share**4, 1e-9)

@@ -32,6 +32,7 @@ from taupi.identification.payloads.identify_body import (
     total_mass,
 )
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.uncertainty import covariance_root
 from taupi.identification.rows.preparation import PredictionOptions, Preparation, settle_prediction
 from taupi.model.robot_parts import Frame
 from taupi.schema import finite_or_none
@@ -258,8 +259,7 @@ def _priors(fit: Fit, friction: list[int], mass: float, frame: Frame) -> np.ndar
 
 def _since_fit(fit: Fit, recordings: Any, columns: np.ndarray, friction: list[int], frame: Frame) -> Difference:
     """Return the changes of body and friction in later logs."""
-    eigenvalues, vectors = np.linalg.eigh(fit.covariance)
-    spread = np.hstack([vectors * np.sqrt(np.clip(eigenvalues, 0.0, None)), open_directions(fit)])
+    spread = np.hstack([covariance_root(fit.covariance), open_directions(fit)])
     noise = np.array([j.noise or j.rms for j in fit.joints])
     mass, values = 0.1 * max(total_mass(fit.robot), 1.0), fit.values
     for _ in range(3):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,7 +27,7 @@ from taupi.schema import Record
 from taupi.settings import settle
 from taupi.signals.drive import Drive
 from taupi.signals.log import Log
-from taupi.signals.read import LogLike, asked_part, read_log
+from taupi.signals.read import LogLike, whole_log
 from taupi.signals.reading import Reading
 from taupi.tables import html_table, table, with_error
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from taupi.signals.reading import ReadingOptions
 
 # Terms with a place in a description; what else is identified is listed beside an export.
-_DESCRIBED = ("rotor", "viscous", "coulomb", "offset")
+DESCRIBED = ("rotor", "viscous", "coulomb", "offset")
 _UNITS_OF_KP = {
     "kg m^2": "s^2",
     "kg": "s^2",
@@ -266,7 +265,7 @@ class CommandFit:
     @property
     def terms(self) -> tuple[Term, ...]:
         """The terms of the joints that have a place in a description."""
-        return tuple(term for term in resolve_terms(_DESCRIBED) if term.name in self.model.kinds)
+        return tuple(term for term in resolve_terms(DESCRIBED) if term.name in self.model.kinds)
 
     # Estimates ----------------------------------------------------------------------------------------------------
 
@@ -402,7 +401,7 @@ class CommandFit:
                 remedy="State kp in the [drive] table if it is known.",
                 robot=self.robot.name,
             )
-        standard = self.robot.parameters + term_parameters(self.robot, resolve_terms(_DESCRIBED))
+        standard = self.robot.parameters + term_parameters(self.robot, resolve_terms(DESCRIBED))
         found = dict(zip(self.names, self.values.tolist(), strict=True))
         values = np.array(standard.values, dtype=float)
         links = len(self.robot.parameters)
@@ -466,7 +465,7 @@ class CommandFit:
         """
         (settings,) = settle(self.validate, options, (Reading, reading))
         with errors_naming(log if isinstance(log, str | os.PathLike) else None):
-            whole = _read(log, self.robot, settings)
+            whole = whole_log(log, self.robot, settings)
             predicted = self.predict(whole)
         kept = np.isfinite(predicted).all(axis=1)
         assert whole.qdes is not None
@@ -531,7 +530,7 @@ class CommandFit:
         return "\n".join([self.summary, *table(self.rows())])
 
     def _repr_html_(self) -> str:
-        return html_table(html.unescape(self.summary), self.rows(), self.notes)
+        return html_table(self.summary, self.rows(), self.notes)
 
 
 def position_units(robot: Robot) -> tuple[str, ...]:
@@ -559,11 +558,3 @@ def model_of(data: Mapping[str, Any], robot: Robot, drive: Drive) -> DrivenModel
     fixed = {name: np.asarray(values, float) for name, values in data["fixed"].items()}
     bodies, of_servo = np.asarray(data["bodies"], float), drive.law == "duty"
     return DrivenModel(robot, tuple(data["kinds"]), scales, bodies, fixed, of_servo)
-
-
-def _read(log: LogLike, robot: Robot, reading: Reading) -> Log:
-    if isinstance(log, Log):
-        return asked_part(log, reading)
-    if isinstance(log, str | os.PathLike):
-        return read_log(log, robot, reading=reading)
-    raise TaupiError("{log} is {got!r}, expected a Log or the path of a file.", got=log)

@@ -8,6 +8,7 @@ import numpy as np
 
 from taupi.identification.results.command_fit import CommandFit
 from taupi.identification.results.samples import Samples
+from taupi.identification.results.uncertainty import covariance_root
 from taupi.model.body import with_real_inertia
 from taupi.model.parameters import LINK_SIZE
 
@@ -59,8 +60,7 @@ def command_samples(fit: CommandFit, count: int, seed: int, anyway: bool) -> Com
     for direction in fit.free:
         if (direction[~known] ** 2).sum() > _OPEN:
             keep -= np.outer(direction * scale, direction / scale)
-    values, vectors = np.linalg.eigh(keep @ fit.raw_covariance @ keep.T)
-    draws = rng.normal(size=(count, len(scale))) @ (vectors * np.sqrt(np.clip(values, 0.0, None))).T
+    draws = rng.normal(size=(count, len(scale))) @ covariance_root(keep @ fit.raw_covariance @ keep.T).T
     raw = np.clip(np.vstack([fit.raw, fit.raw + draws]), model.column("lower"), model.column("upper"))
     parameters = np.tile(fit.parameters.values, (count + 1, 1))
     place = {name: k for k, name in enumerate(fit.parameters.names)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from taupi.model.robot import Robot
 from taupi.model.scalars import exact
 from taupi.signals.read import LogLike
 from taupi.signals.reading import Reading
-from taupi.tables import table, with_error
+from taupi.tables import html_table, table, with_error
 
 if TYPE_CHECKING:
     import pinocchio
@@ -432,7 +431,4 @@ class Fit:
         return rows + [(n, *with_error(v, e), unit, word) for n, v, e, unit, word in cells]
 
     def _repr_html_(self) -> str:
-        head, *rows = self._rows()
-        cells = "".join("<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in row) + "</tr>" for row in rows)
-        top = "".join(f"<th>{html.escape(c)}</th>" for c in head)
-        return f"<table><caption>{html.escape(self.summary)}</caption><thead><tr>{top}</tr></thead><tbody>{cells}</tbody></table>"
+        return html_table(self.summary, self._rows())

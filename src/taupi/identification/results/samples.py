@@ -11,12 +11,14 @@ from taupi.checks import whole_number
 from taupi.dynamics.terms import kind_of
 from taupi.dynamics.terms.coulomb import Coulomb
 from taupi.errors import TaupiError
+from taupi.identification.online.recursive import upper_factor
 from taupi.identification.physical.cones import unpacked
 from taupi.identification.physical.region import parameter_scales, pseudo_inertia_map
 from taupi.identification.physical.standard_parameters import term_sizes
 from taupi.identification.results.command_fit import CommandFit
 from taupi.identification.results.export import robot_of_fit, robot_with
 from taupi.identification.results.fit import Fit
+from taupi.identification.results.uncertainty import check_level
 from taupi.model.parameters import LINK_SIZE, ParameterLayout
 from taupi.model.robot import Robot
 from taupi.tables import table
@@ -95,9 +97,9 @@ class Samples:
 
     @cached_property
     def spread(self) -> np.ndarray:
-        """The rms spread of each joint's torque (n,) over the fitted logs, relative to that by the covariance of the fit.
+        """The rms spread of the torque over the fitted logs, all joints together, relative to that by the covariance of the fit.
 
-        NaN where the fit has no triangle of its rows.
+        NaN for each joint if the fit has no triangle of its rows.
         """
         if self.fit.triangle is None:
             return np.full(len(self.fit.joints), np.nan)
@@ -113,8 +115,7 @@ class Samples:
         For engines that only take ranges. They drop the correlations: parameters drawn from them one by one make torques that
         are several times too uncertain, and bodies that may not exist.
         """
-        if not 0 < level < 1:
-            raise TaupiError("{level} is {got!r}, expected a share between 0 and 1, such as 0.9.", got=level)
+        check_level(level)
         ends = np.quantile(
             self.parameters[1:] if len(self) > 1 else self.parameters, [0.5 - level / 2, 0.5 + level / 2], axis=0
         )
@@ -213,7 +214,8 @@ class _Coordinates:
         links = len(fit.robot.parameters)
         scale = _scale(fit)
         units = scale[:links].reshape(-1, LINK_SIZE)
-        factors = np.array([_factor(ten) for ten in values[:links].reshape(-1, LINK_SIZE) / units])
+        tens = values[:links].reshape(-1, LINK_SIZE) / units
+        factors = np.array([upper_factor(unpacked(pseudo_inertia_map() @ ten)) for ten in tens])
         entries = standard.layout.entries[links:]
         place = {(e.owner, e.kind): k for k, e in enumerate(entries)}
         sums = np.eye(len(entries))
@@ -274,17 +276,6 @@ _ENTRIES = np.zeros((LINK_SIZE, 4, 4))
 for _j, (_a, _b) in enumerate((a, b) for a in range(4) for b in range(a, 4)):
     _ENTRIES[_j, _a, _b] = 1.0
 _UPPER = tuple(np.triu_indices(3))
-
-
-def _factor(ten: np.ndarray) -> np.ndarray:
-    """Return the upper triangular U with U U^T = P, of a body that may be at the edge of what bodies can be."""
-    p = unpacked(pseudo_inertia_map() @ ten)
-    size, vectors = np.linalg.eigh(p)
-    root = vectors * np.sqrt(np.maximum(size, 0.0))
-    # P = root root^T, and root = U Q with Q orthogonal: the QR decomposition of the reversed transpose.
-    r = np.linalg.qr(root[::-1].T)[1]
-    u = r.T[::-1, ::-1]
-    return u * np.where(np.diag(u) < 0, -1.0, 1.0)
 
 
 def _tens(p: np.ndarray) -> np.ndarray:

@@ -54,12 +54,23 @@ def relative_error(values: np.ndarray, stderr: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(ratio), np.inf, ratio)
 
 
+def covariance_root(covariance: np.ndarray) -> np.ndarray:
+    """Return A (b, b) with A A^T = C, for a covariance C that may be singular; eigenvalues below zero are rounding."""
+    variances, vectors = np.linalg.eigh(covariance)
+    return np.asarray(vectors * np.sqrt(np.maximum(variances, 0.0)))
+
+
+def check_level(level: object) -> None:
+    """Refuse a confidence `level` that is not a share between 0 and 1."""
+    if not is_number(level) or not 0 < level < 1:
+        raise TaupiError("{level} is {got!r}, expected a share between 0 and 1, such as 0.95.", got=level)
+
+
 def student_intervals(values: np.ndarray, stderr: np.ndarray, freedom: np.ndarray, level: float) -> np.ndarray:
     """Return values -+ t stderr (b, 2), with Student's t for the degrees of `freedom` (b,); infinite where `stderr` is."""
     from scipy.stats import t
 
-    if not is_number(level) or not 0 < level < 1:
-        raise TaupiError("{level} is {got!r}, expected a share between 0 and 1, such as 0.95.", got=level)
+    check_level(level)
     half = np.asarray(t.ppf(0.5 + level / 2, np.maximum(freedom, 1.0))) * stderr
     return np.stack([values - half, values + half], axis=1)
 

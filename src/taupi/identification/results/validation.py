@@ -27,7 +27,7 @@ from taupi.identification.rows.preparation import PredictionOptions, Preparation
 from taupi.identification.rows.recording import Recording
 from taupi.schema import finite_or_none
 from taupi.signals.log import Log
-from taupi.signals.read import LogLike, asked_part, read_log
+from taupi.signals.read import LogLike, whole_log
 from taupi.signals.reading import Reading
 from taupi.tables import html_table, table
 from taupi.threads import small_algebra
@@ -179,7 +179,7 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
     """Return how well a fit predicts a log that is prepared as the fitted logs were, except for some `changes`."""
     settings = dataclasses.replace(fit.preparation, **changes)
     with errors_naming(log if isinstance(log, str | os.PathLike) else None):
-        log = _read(log, fit, reading)
+        log = whole_log(log, fit.robot, reading)
         compared = [fit.equations.compared(fit, run, settings) for run in log.runs()]
         validation = validation_of(fit, ComparedTorques.of_runs(compared), log)
     warn_if_faster(validation.name, validation.faster)
@@ -201,12 +201,12 @@ def compared_runs(fit: Fit, recordings: Sequence[Recording]) -> list[ComparedTor
 def recording_of(fit: Fit, log: LogLike, settings: Preparation, reading: Reading | None = None) -> Recording:
     """Return a log, or the log in a file, prepared for prediction by a fit: with the fit's cutoff unless `settings` have one."""
     assert isinstance(fit.equations, RigidJoints)
-    return fit.equations.recording(fit, _read(log, fit, reading or Reading()), settings)
+    return fit.equations.recording(fit, whole_log(log, fit.robot, reading or Reading()), settings)
 
 
 def recordings_of(fit: Fit, log: LogLike, settings: Preparation, reading: Reading) -> list[Recording]:
     """Return the runs of a log, or of the log in a file, each prepared for prediction as by `recording_of`."""
-    return [recording_of(fit, run, settings) for run in _read(log, fit, reading).runs()]
+    return [recording_of(fit, run, settings) for run in whole_log(log, fit.robot, reading).runs()]
 
 
 def validation_of(fit: Fit, compared: ComparedTorques, log: Log) -> Validation:
@@ -371,11 +371,3 @@ def errors_of(measured: np.ndarray, predicted: np.ndarray) -> tuple[float, float
         float(np.sqrt(residual / power)) if power > 0 else float(residual > 0),
         1 - residual / variation if variation > 0 else 0.0,
     )
-
-
-def _read(log: LogLike, fit: Fit, reading: Reading) -> Log:
-    if isinstance(log, Log):
-        return asked_part(log, reading)
-    if isinstance(log, str | os.PathLike):
-        return read_log(log, fit.robot, reading=reading)
-    raise TaupiError("{log} is {got!r}, expected a Log or the path of a file.", got=log)
