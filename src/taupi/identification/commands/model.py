@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -56,7 +56,18 @@ KINDS: dict[str, Kind] = {
         Kind("rotor", "inertia of the drive", ("kg m^2", "kg"), ("rotor",), 0.0, scale="acceleration"),
         Kind("viscous", "viscous friction", ("N m s/rad", "N s/m"), ("viscous",), 0.0, scale="speed"),
         Kind("coulomb", "dry friction", ("N m", "N"), ("coulomb",), 0.0, scale="torque"),
-        Kind("delay", "delay of the commands", ("s", "s"), ("delay",), -0.2, 0.5, True, 0.01, 0, _LATE),
+        Kind(
+            "delay",
+            "delay of the commands",
+            ("s", "s"),
+            ("delay",),
+            -0.2,
+            0.5,
+            shared=True,
+            scale=0.01,
+            tau_power=0,
+            spread=_LATE,
+        ),
         Kind("offset", "constant torque", ("N m", "N"), ("offset",), scale="torque"),
         Kind("spring", "spring about the middle", ("N m/rad", "N/m"), ("spring",), scale="position", spread=_BEND),
         Kind(
@@ -67,7 +78,7 @@ KINDS: dict[str, Kind] = {
             scale="position",
             spread=_BEND,
         ),
-        Kind("load", "share of the torque lost to friction", ("1", "1"), ("load",), 0.0, 0.95, scale=1.0, tau_power=0),
+        Kind("load", "share of the torque lost to friction", ("1", "1"), ("load",), 0.0, 0.95, tau_power=0),
         Kind("stribeck", "dry friction that vanishes with speed", ("N m", "N"), ("stribeck",), 0.0, scale="torque"),
         Kind(
             "stribeck_velocity",
@@ -76,9 +87,8 @@ KINDS: dict[str, Kind] = {
             ("stribeck_velocity",),
             0.005,
             10.0,
-            True,
-            1.0,
-            0,
+            shared=True,
+            tau_power=0,
         ),
         Kind(
             "stribeck_shape",
@@ -87,19 +97,11 @@ KINDS: dict[str, Kind] = {
             ("stribeck_shape",),
             0.5,
             10.0,
-            True,
-            1.0,
-            0,
+            shared=True,
+            tau_power=0,
         ),
         Kind(
-            "load_motor",
-            "share of the motor's torque lost to friction",
-            ("1", "1"),
-            ("load",),
-            0.0,
-            0.95,
-            scale=1.0,
-            tau_power=0,
+            "load_motor", "share of the motor's torque lost to friction", ("1", "1"), ("load",), 0.0, 0.95, tau_power=0
         ),
         Kind(
             "load_external",
@@ -108,7 +110,6 @@ KINDS: dict[str, Kind] = {
             ("load_external",),
             0.0,
             0.95,
-            scale=1.0,
             tau_power=0,
         ),
         Kind(
@@ -118,7 +119,6 @@ KINDS: dict[str, Kind] = {
             ("stribeck_load", "stribeck_load_external"),
             0.0,
             0.95,
-            scale=1.0,
             tau_power=0,
         ),
         Kind(
@@ -128,7 +128,6 @@ KINDS: dict[str, Kind] = {
             ("stribeck_load",),
             0.0,
             0.95,
-            scale=1.0,
             tau_power=0,
         ),
         Kind(
@@ -138,7 +137,6 @@ KINDS: dict[str, Kind] = {
             ("stribeck_load_external",),
             0.0,
             0.95,
-            scale=1.0,
             tau_power=0,
         ),
         Kind(
@@ -147,7 +145,6 @@ KINDS: dict[str, Kind] = {
             ("1/(N m)", "1/N"),
             ("quadratic_motor",),
             0.0,
-            scale=1.0,
             tau_power=-1,
         ),
         Kind(
@@ -156,10 +153,9 @@ KINDS: dict[str, Kind] = {
             ("1/(N m)", "1/N"),
             ("quadratic_external",),
             0.0,
-            scale=1.0,
             tau_power=-1,
         ),
-        Kind("encoder", "zero of the encoder", ("rad", "m"), ("encoder",), -1.0, 1.0, scale=1.0, tau_power=0),
+        Kind("encoder", "zero of the encoder", ("rad", "m"), ("encoder",), -1.0, 1.0, tau_power=0),
         Kind(
             "torque_per_volt",
             "torque per volt at standstill",
@@ -349,37 +345,15 @@ class DrivenModel:
         start = [float(self.base[p[0]]) for p in places]
         if self.of_servo and "load" in kind.name:
             start = [_LOST] * robot.n
+
+        def free(name: str, joint: int | None, at: tuple[int, ...], j: int) -> FreeNumber:
+            size = float(scale[j])
+            limits = (kind.lower, kind.upper, kind.spread * size)
+            return FreeNumber(name, kind.name, units[j], joint, at, start[j], size, *limits)
+
         if kind.shared:
-            every = tuple(dict.fromkeys(k for p in places for k in p))
-            return [
-                FreeNumber(
-                    kind.name,
-                    kind.name,
-                    units[0],
-                    None,
-                    every,
-                    start[0],
-                    float(scale[0]),
-                    kind.lower,
-                    kind.upper,
-                    kind.spread * float(scale[0]),
-                )
-            ]
-        return [
-            FreeNumber(
-                f"{joint}.{kind.name}",
-                kind.name,
-                units[j],
-                j,
-                places[j],
-                start[j],
-                float(scale[j]),
-                kind.lower,
-                kind.upper,
-                kind.spread * float(scale[j]),
-            )
-            for j, joint in enumerate(robot.joint_names)
-        ]
+            return [free(kind.name, None, tuple(dict.fromkeys(k for p in places for k in p)), 0)]
+        return [free(f"{joint}.{kind.name}", j, places[j], j) for j, joint in enumerate(robot.joint_names)]
 
     def _places(self, kind: Kind, joint: int) -> tuple[int, ...]:
         if kind.name == "delay":
@@ -419,16 +393,9 @@ class DrivenModel:
             row[list(parameter.places)] = 1.0
         return result
 
-    def column(self, what: str) -> np.ndarray:
-        """Return one attribute of all parameters (p,): "start", "scale", "lower", "upper" or "spread"."""
-        table = {
-            "start": [p.start for p in self.parameters],
-            "scale": [p.scale for p in self.parameters],
-            "lower": [p.lower for p in self.parameters],
-            "upper": [p.upper for p in self.parameters],
-            "spread": [p.spread for p in self.parameters],
-        }
-        return np.array(table[what], dtype=float)
+    def column(self, what: Literal["start", "scale", "lower", "upper", "spread"]) -> np.ndarray:
+        """Return one number of each parameter (p,)."""
+        return np.array([getattr(p, what) for p in self.parameters], dtype=float)
 
     def theta(self, x: np.ndarray, drive: Drive) -> np.ndarray:
         """Return the numbers of a step with a drive for values (p,) of the parameters."""
@@ -448,7 +415,7 @@ class DrivenModel:
         """Return the model with other kinds of parameters free."""
         if not kinds:
             raise TaupiError("{terms} is empty: nothing is left to be identified.")
-        return DrivenModel(self.robot, tuple(kinds), self.scales, self.bodies, self.fixed, self.of_servo)
+        return replace(self, kinds=tuple(kinds))
 
     def simulate(self, x: np.ndarray, stretch: Stretch, longest: float) -> np.ndarray:
         """Return the positions (N, n) of a stretch, driven by its commands from its first state."""
@@ -462,9 +429,13 @@ class DrivenModel:
         return as_wrong_as((self.simulate(x, stretch, longest) - stretch.q)[stretch.compared])
 
 
-def as_wrong_as(residual: np.ndarray, most: float = 100.0) -> np.ndarray:
-    """Return residuals of which those of a simulation that runs away are `most`, rad or m."""
-    return np.clip(np.where(np.isnan(residual), most, residual), -most, most)
+# rad or m: what a simulation that runs away is taken to be wrong by.
+_RUNS_AWAY = 100.0
+
+
+def as_wrong_as(residual: np.ndarray) -> np.ndarray:
+    """Return residuals of which those of a simulation that runs away are 100 rad or m."""
+    return np.clip(np.where(np.isnan(residual), _RUNS_AWAY, residual), -_RUNS_AWAY, _RUNS_AWAY)
 
 
 @lru_cache(maxsize=32)

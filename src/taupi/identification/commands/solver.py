@@ -110,10 +110,14 @@ class LeastSquares:
         """Return the sum of squares, or of pseudo-Huber losses, and of the prior."""
         total = float(np.sum(((x - self._start) / self._spread) ** 2))
         for stretch in self.stretches:
-            u = self.model.residual(x, stretch, self.longest) / self.noise.sigma
-            loss = 2 * _ROBUST**2 * (np.sqrt(1 + (u / _ROBUST) ** 2) - 1) if self.robust else u**2
+            loss = self._loss(self.model.residual(x, stretch, self.longest))
             total += float(np.sum(loss / self.noise.inflation))
         return total
+
+    def _loss(self, residual: np.ndarray) -> np.ndarray:
+        """Return the loss of each residual (N, n) in units of its noise: its square, or a pseudo-Huber loss."""
+        u = residual / self.noise.sigma
+        return np.asarray(2 * _ROBUST**2 * (np.sqrt(1 + (u / _ROBUST) ** 2) - 1) if self.robust else u**2)
 
     def slopes(self, x: np.ndarray, stretch: Stretch) -> tuple[np.ndarray, np.ndarray]:
         """Return residuals (N, n) and their derivatives (N, n, p) by the parameters in units of their scales."""
@@ -179,8 +183,7 @@ class LeastSquares:
             rest = (matrix - own)[np.ix_(move, move)]
             rest += 1e-9 * np.diag(np.diag(matrix)[move])
             step[move] = -np.linalg.lstsq(rest, (gradient - pull)[move], rcond=1e-12)[0]
-            unit = (residual + slope @ step) / self.noise.sigma
-            loss = 2 * _ROBUST**2 * (np.sqrt(1 + (unit / _ROBUST) ** 2) - 1) if self.robust else unit**2
+            loss = self._loss(residual + slope @ step)
             result.append(0.5 * np.log(np.maximum(loss.mean(axis=0), 1e-30)))
         return np.concatenate(result)
 
@@ -219,9 +222,8 @@ class LeastSquares:
                     converged = True
                     break
             else:
-                converged = (
-                    True  # no step of any size is better: this is the minimum, to the precision of the simulation
-                )
+                # No step of any size is better: this is the minimum, to the precision of the simulation.
+                converged = True
         return SearchResult(x, cost, count, converged)
 
 

@@ -27,7 +27,6 @@ class Spread:
         white: Standard errors (p,) as they would be if residuals were unrelated.
         free: Combinations of parameters (k, p), in units of their scales, that the logs do not determine.
         undetermined: Which parameters take part in such a combination (p,).
-        sensitivity: How far one scale of each parameter moves the simulated positions, rms (p,), rad or m.
     """
 
     covariance: np.ndarray
@@ -35,10 +34,9 @@ class Spread:
     white: np.ndarray
     free: np.ndarray
     undetermined: np.ndarray
-    sensitivity: np.ndarray
 
     def without(self, unknown: np.ndarray) -> Spread:
-        """Return it with parameters (p,) set apart of which nothing is known, whatever a simulation without noise says."""
+        """Return it with those parameters (p,) set apart of which nothing is known, whatever a simulation without noise says."""
         new = unknown & ~self.undetermined
         kept = np.where(unknown, 0.0, 1.0)
         return dataclasses.replace(
@@ -56,13 +54,12 @@ def spread_of(problem: LeastSquares, x: np.ndarray) -> Spread:
     """
     p, scale = len(x), problem.model.column("scale")
     prior = (scale / problem.model.column("spread")) ** 2
-    matrix, moved, count, squares, pieces = np.zeros((p, p)), np.zeros(p), 0, 0.0, list[JointFactor]()
+    matrix, count, squares, pieces = np.zeros((p, p)), 0, 0.0, list[JointFactor]()
     for file, stretch in enumerate(problem.stretches):
         residual, slope = problem.slopes(x, stretch)
         weight = problem.weights(residual)
         rows = slope.reshape(-1, p)
         matrix += rows.T @ (rows * weight.reshape(-1, 1))
-        moved += (rows**2).sum(axis=0)
         count += rows.shape[0]
         squares += float(np.sum(weight * residual**2))
         both = np.concatenate([slope, residual[:, :, None]], axis=2) * np.sqrt(weight)[:, :, None]
@@ -88,5 +85,4 @@ def spread_of(problem: LeastSquares, x: np.ndarray) -> Spread:
     taking_part = (free**2).sum(axis=0) > 0.01
     noise = squares / max(count - p, 1)
     white = np.sqrt(np.clip(np.diag(inverse) * noise, 0, None)) * scale
-    moved = np.sqrt(moved / max(count, 1))
-    return Spread((covariance + covariance.T) / 2, found.freedom, white, free, taking_part, moved)
+    return Spread((covariance + covariance.T) / 2, found.freedom, white, free, taking_part)

@@ -153,7 +153,7 @@ def analyse_springs(problem: SpringProblem) -> SpringAnalysis:
     if not any(_errs(layout, factors, k, values, d) for k, d in enumerate(first)):
         return SpringAnalysis(layout, _records(layout, first, doubts), None)
     for k in (k for k in springs if not doubts[k]):
-        values[layout.stiffness(k)] = 1 / first[k].compliance
+        values[layout.stiffness[k]] = 1 / first[k].compliance
     projections = [nuisance_projection(layout, factors, k, problem.free) for k in springs]
     values, moving = _settle(problem, factors, values, doubts, projections)
     final = deflections(values)
@@ -175,7 +175,7 @@ def _settle(
         before, values = values, _solve_rows(problem, rows.factors(factors))
         ratios = {}
         for k in (k for k, doubt in enumerate(doubts) if not doubt):
-            at = layout.stiffness(k)
+            at = layout.stiffness[k]
             ratios[k] = float(np.clip(values[at] / before[at], 1 / _FACTOR, _FACTOR))
             values[at] = ratios[k] * before[at]
         moving = {k for k, ratio in ratios.items() if abs(ratio - 1) > _NEARLY}
@@ -195,7 +195,7 @@ def _errs(
         return False
     drive, link = layout.drive(k), layout.sprung[k]
     residuals = [f.r[:, layout.measured] @ np.append(values, -1.0) for f in factors if f.joint == drive]
-    bent = [f.r[:, layout.stiffness(k)] for f in factors if f.joint == link]
+    bent = [f.r[:, layout.stiffness[k]] for f in factors if f.joint == link]
     squares = deflection.misfit * sum(float(v @ v) for v in bent)
     return bool(squares > (FAR_LESS * deflection.compliance) ** 2 * sum(float(v @ v) for v in residuals))
 
@@ -217,7 +217,7 @@ def _solve_drives(problem: SpringProblem, factors: Sequence[JointFactor]) -> np.
 def _solve_rows(problem: SpringProblem, factors: Sequence[JointFactor]) -> np.ndarray:
     """Return base parameters by weighted least squares, the weights from the residuals."""
     used, layout = [f for f in factors if f.rows], problem.layout
-    stiffness = {link: layout.stiffness(k) for k, link in enumerate(layout.sprung)}
+    stiffness = dict(zip(layout.sprung, layout.stiffness, strict=True))
     weights: dict[tuple[int, int], float] = {}
     x, squares = problem.prior, dict[tuple[int, int], float]()
     for _ in range(1 + _ROUNDS):
@@ -238,9 +238,9 @@ def _records(
 ) -> tuple[SpringRecord, ...]:
     """Return the records of the springs, from their deflections and the reasons why some are not determined."""
     robot, records = layout.base.robot, []
+    described = dict(zip(layout.base.standard.names, layout.base.standard.values, strict=True))
     for k, link in enumerate(layout.sprung):
         joint = robot.driving_joints[link]
-        described = dict(zip(layout.base.standard.names, layout.base.standard.values, strict=True))
         d, doubt = deflections[k], doubts[k]
         records.append(
             SpringRecord(
@@ -284,13 +284,22 @@ def spring_notes(analysis: SpringAnalysis, removed: Sequence[float], estimated: 
     `removed` are the delays (n,) that were removed, and `estimated` says whether they come from the logs.
     """
     names = analysis.layout.base.robot.joint_names
-    notes = _delay_notes(names, removed) if estimated else []
+    notes = []
+    for late, other, sign in (("theta", "q", 1.0), ("q", "theta", -1.0)) if estimated else ():
+        pairs = [f"{name} {1e3 * abs(d):.3g}" for name, d in zip(names, removed, strict=True) if sign * d > 0]
+        if pairs:
+            notes.append(f"{late} lags behind {other} and was shifted earlier, by (ms): {', '.join(pairs)}")
     if analysis.rows is not None:
         notes.append(
             "springs bend little beyond what their encoders resolve: the deflection is fitted as a measurement, with an offset "
             "per log, and the rows of motors are those of whole drives, in which the spring cancels"
         )
-        offsets = [_offsets(r) for r in analysis.records if _offset(r)]
+        clearly = [
+            r
+            for r in analysis.records
+            if (np.abs(r.offsets) > _CLEAR * np.array(r.offset_errors)).any()  # in some log
+        ]
+        offsets = [f"{r.joint} {', '.join(f'{o:.3g}' for o in r.offsets)} {r.angle_unit}" for r in clearly]
         if offsets:
             notes.append(f"encoders disagree by an offset, theta - q without load: {'; '.join(offsets)}")
     notes += [
@@ -299,21 +308,3 @@ def spring_notes(analysis: SpringAnalysis, removed: Sequence[float], estimated: 
         if not r.determined and analysis.rows is not None
     ]
     return notes
-
-
-def _delay_notes(names: Sequence[str], delays: Sequence[float]) -> list[str]:
-    notes = []
-    for late, other, sign in (("theta", "q", 1.0), ("q", "theta", -1.0)):
-        pairs = [f"{name} {1e3 * abs(d):.3g}" for name, d in zip(names, delays, strict=True) if sign * d > 0]
-        if pairs:
-            notes.append(f"{late} lags behind {other} and was shifted earlier, by (ms): {', '.join(pairs)}")
-    return notes
-
-
-def _offset(record: SpringRecord) -> bool:
-    """Return whether the encoders of a joint are clearly offset in some log."""
-    return bool((np.abs(record.offsets) > _CLEAR * np.array(record.offset_errors)).any())
-
-
-def _offsets(record: SpringRecord) -> str:
-    return f"{record.joint} {', '.join(f'{o:.3g}' for o in record.offsets)} {record.angle_unit}"

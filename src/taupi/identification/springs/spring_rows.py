@@ -68,20 +68,14 @@ class SpringLayout:
         return self.base.count
 
     @cached_property
-    def _stiffness(self) -> tuple[int, ...]:
+    def stiffness(self) -> tuple[int, ...]:
+        """The column of the stiffness of each elastic joint."""
         return tuple(spring_columns(self.base, link)[0] for link in self.sprung)
 
     @cached_property
-    def _motors(self) -> tuple[int, ...]:
+    def motors(self) -> tuple[int, ...]:
+        """The row of the motor of each elastic joint."""
         return tuple(self.row_layout.motors[link] for link in self.sprung)
-
-    def stiffness(self, k: int) -> int:
-        """Return the column of the stiffness of elastic joint number `k`."""
-        return self._stiffness[k]
-
-    def motor(self, k: int) -> int:
-        """Return the row of the motor of elastic joint number `k`."""
-        return self._motors[k]
 
     def drive(self, k: int) -> int:
         """Return the row of the drive of elastic joint number `k`."""
@@ -108,7 +102,7 @@ class SpringLayout:
         result = np.zeros((count + springs, self.parameters + len(NUISANCE) * springs), dtype=bool)
         result[:count, : self.parameters] = used
         for k, link in enumerate(self.sprung):
-            result[self.drive(k), : self.parameters] = used[link] | used[self.motor(k)]
+            result[self.drive(k), : self.parameters] = used[link] | used[self.motors[k]]
             result[link, self.nuisance(k)] = True
         return result
 
@@ -116,7 +110,7 @@ class SpringLayout:
         self, q: np.ndarray, qd: np.ndarray, seconds: float, past: Past | None
     ) -> tuple[np.ndarray, Past | None]:
         """Return thetad and sgn thetad of the motors (N, e, 2), to be filtered as the rows are."""
-        speed = qd[:, [self.motor(k) for k in range(len(self.sprung))]]
+        speed = qd[:, self.motors]
         return np.stack([speed, np.tanh(speed / self.widths)], axis=2), past
 
     def extended(self, rows: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,7 +121,7 @@ class SpringLayout:
         y[:p, :count] = rows.y
         tau, use = (np.concatenate([v, np.zeros((m, springs), v.dtype)], axis=1) for v in (rows.tau, rows.use))
         for k, link in enumerate(self.sprung):
-            motor, drive = self.motor(k), self.drive(k)
+            motor, drive = self.motors[k], self.drive(k)
             y[:p, drive] = rows.y[:, link] + rows.y[:, motor]
             tau[:, drive] = rows.tau[:, link] + rows.tau[:, motor]
             use[:, drive] = rows.use[:, link] & rows.use[:, motor]
@@ -164,13 +158,13 @@ class SpringRows:
         assert model is not None
         layout = self.layout
         block = block[:, layout.measured] - block[:, layout.nuisance(k)] @ model.projection[file]
-        return linearised(block, layout.stiffness(k), model.values)
+        return linearised(block, layout.stiffness[k], model.values)
 
     def factors(self, extended: tuple[JointFactor, ...]) -> tuple[JointFactor, ...]:
         """Return the factors of the rows that are fitted, from those of the extended rows."""
         layout = self.layout
         links = {link: k for k, link in enumerate(layout.sprung)}
-        drives = {layout.drive(k): layout.motor(k) for k in range(len(links))}
+        drives = {layout.drive(k): layout.motors[k] for k in range(len(links))}
         motors = set(drives.values())
         result = []
         for f in extended:
@@ -194,7 +188,7 @@ class SpringRows:
             else:
                 block = self.link_block(k, file, np.column_stack([extended[:, link].T, tau[:, link]]))
                 y[:, link], tau[:, link] = block[:, :-1].T, block[:, -1]
-            motor, drive = layout.motor(k), layout.drive(k)
+            motor, drive = layout.motors[k], layout.drive(k)
             y[:, motor], tau[:, motor], use[:, motor] = y[:, drive], tau[:, drive], use[:, drive]
         count = layout.row_layout.count
         return dataclasses.replace(rows, entries=Entries.of(y[:, :count]), tau=tau[:, :count], use=use[:, :count])
@@ -303,7 +297,7 @@ def regress_deflection(
 
 def _columns(layout: SpringLayout, r: np.ndarray, k: int, values: np.ndarray) -> np.ndarray:
     """Return [tau_link, thetad, sgn thetad, 1, theta - q] (m, 5) of extended rows of a link."""
-    stiffness = layout.stiffness(k)
+    stiffness = layout.stiffness[k]
     others = np.delete(np.arange(layout.parameters), stiffness)
     load = r[:, others] @ values[others] - r[:, -1]  # less a known torque, which the spring need not carry
     return np.column_stack([load, r[:, layout.nuisance(k)], -r[:, stiffness]])
