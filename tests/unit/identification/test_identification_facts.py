@@ -52,6 +52,19 @@ def test_the_relative_error_counts_a_joint_by_its_weight():
     assert np.isclose(Solver.relative(fake, np.zeros(1)), 10 / np.sqrt(409), rtol=1e-14)
 
 
+def test_another_stiffness_is_taken_where_the_described_one_cannot_be_simulated():
+    """The error of a simulation that diverges is no number, and nothing is less than that."""
+    base = SimpleNamespace(names=("link.mx", "j1.stiffness"))
+    fake = SimpleNamespace(
+        links=SimpleNamespace(base=base),
+        drive=SimpleNamespace(start=np.zeros(2)),
+        relative=lambda v: {2.5: 0.3, 5.0: 0.1}.get(v[-1], np.nan),
+        residual=lambda v: np.zeros((1, 1)),
+        _search=lambda v, only_start: v,
+    )
+    assert Solver.solve(fake, np.array([1.0, 10.0])).tolist() == [0.0, 0.0, 1.0, 5.0]
+
+
 def test_a_point_is_moved_no_farther_than_into_the_cone():
     cone = SimpleNamespace(slack=lambda x: np.array([x[0], x[1] + 10]))  # x0 >= 0, x1 >= -10
     x, inside = np.array([-1.0, 0.0]), np.array([3.0, 8.0])

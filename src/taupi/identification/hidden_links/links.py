@@ -55,13 +55,10 @@ class HiddenLinks:
         """Return the largest angular frequency (rad/s) of the links, motors fixed, at base parameters x and posture q (n,)."""
         zero = np.zeros(self.n)
         state = np.concatenate([q, zero])
-        slope = cs.Function("slope", *self._linear())(state, np.concatenate([q, zero, zero]), x)
-        values = np.linalg.eigvals(np.array(slope))
+        s, m, parameters = cs.SX.sym("s", 2 * self.n), cs.SX.sym("m", 3 * self.n), cs.SX.sym("x", self.b)
+        slope = cs.Function("slope", [s, m, parameters], [cs.jacobian(self._rate(s, m, parameters), s)])
+        values = np.linalg.eigvals(np.array(slope(state, np.concatenate([q, zero, zero]), x)))
         return float(np.abs(values).max()) if np.isfinite(values).all() else np.inf
-
-    def _linear(self) -> tuple[list[Any], list[Any]]:
-        s, m, x = cs.SX.sym("s", 2 * self.n), cs.SX.sym("m", 3 * self.n), cs.SX.sym("x", self.b)
-        return [s, m, x], [cs.jacobian(self._rate(s, m, x), s)]
 
     def steps(self, x: np.ndarray, q: np.ndarray, rate_hz: float) -> int:
         """Return the number of integration steps per sample."""

@@ -70,13 +70,15 @@ class Solver:
         """Return v of least squares from initial values; if the search from these fails, other stiffnesses are tried."""
         start = self.drive.start if start is None else start
         best = self._search(np.concatenate([start, x]), only_start)
-        if not only_start and not self.relative(best) < _FAILED:
+        if not only_start and not (least := self.relative(best)) < _FAILED:
             springs = [k for k, n in enumerate(self.links.base.names) if n.endswith((".stiffness", ".damping"))]
             for scale in _SCALES:
                 scaled = x.copy()
                 scaled[springs] *= scale
                 v = self._search(np.concatenate([start, scaled]), only_start)
-                best = v if self.relative(v) < self.relative(best) else best
+                error = self.relative(v)
+                if error < least or np.isnan(least):  # the simulation of the described values may diverge
+                    best, least = v, error
         noise = np.sqrt(np.mean(self.residual(best) ** 2, axis=0))
         if not only_start and np.isfinite(noise).all() and (noise > 0).all():
             self.weight = 1 / noise
