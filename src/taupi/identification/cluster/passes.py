@@ -327,6 +327,4 @@ def _with_path(piece: Piece, log: LogLike) -> Piece:
     """Return the piece with the path of its log as it was stated here."""
     if isinstance(log, Log):
         return piece
-    from taupi.signals.formats.sources import shown_address
-
     return replace(piece, record=replace(piece.record, path=shown_address(log)))

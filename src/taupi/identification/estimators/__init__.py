@@ -144,7 +144,12 @@ def with_knowledge(
 ) -> Estimator | LogEstimator:
     """Return the estimator with `bounds` on links and this weight of the prior; refuse an estimator that cannot use them."""
     resolved = resolve_estimator(estimator)
-    links, weight = _checked_bounds(bounds), or_none(positive)("prior_weight", prior_weight)
+    links: LinkBounds | None = None
+    if bounds is not None:
+        from taupi.identification.physical.link_bounds import LinkBounds
+
+        links = LinkBounds.of(bounds)
+    weight = or_none(positive)("prior_weight", prior_weight)
     if links is not None:
         if not isinstance(resolved, TakesBounds):
             raise _unusable("bounds", resolved, estimator)
@@ -163,11 +168,3 @@ def _unusable(argument: str, resolved: Estimator | LogEstimator, estimator: Esti
         argument=Argument(argument),
         resolved=getattr(resolved, "name", shown(estimator)),
     )
-
-
-def _checked_bounds(bounds: BoundsLike) -> LinkBounds | None:
-    if bounds is None:
-        return None
-    from taupi.identification.physical.link_bounds import LinkBounds
-
-    return LinkBounds.of(bounds)

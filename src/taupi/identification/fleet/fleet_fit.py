@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from taupi.checks import positive
-from taupi.errors import TaupiError, unknown
+from taupi.errors import unknown
 from taupi.identification.fleet.drift import Drift, drift_of, slopes
 from taupi.identification.fleet.population import LEAST_ARMS, ParameterSpread, Standing, compare_arms
 from taupi.identification.results.fit import Fit
@@ -282,14 +282,3 @@ class Fleet(Mapping[str, Fit]):
         lines = ["changed over an arm's own logs (|z| > 5):", *table(rows)]
         more = len(changes) - MOST_CHANGES
         return [f"  {line}" for line in [*lines, *([f"and {more} more"] if more > 0 else [])]]
-
-
-def check_arms(logs: object) -> None:
-    """Refuse what is not a mapping from names of arms to their logs."""
-
-    good = isinstance(logs, Mapping) and len(logs) > 1 and all(isinstance(name, str) and name for name in logs)
-    if not good:
-        raise TaupiError(
-            '{logs} is {got!r}, expected a mapping from arms to their logs, {"arm-17": [...], ...}, at least two.',
-            got=logs,
-        )

@@ -23,7 +23,7 @@ from taupi.identification.fleet.arm_rows import (
     weighted,
     weighted_apart,
 )
-from taupi.identification.fleet.fleet_fit import TOO_FEW, ArmEstimate, ArmFits, Fleet, check_arms
+from taupi.identification.fleet.fleet_fit import TOO_FEW, ArmEstimate, ArmFits, Fleet
 from taupi.identification.fleet.population import LEAST_ARMS, ParameterSpread, compare_arms, odd_arms, spread_of
 from taupi.identification.inputs import FitInputs, LogsLike, PriorLike, SingleRuns, each_run, log_list
 from taupi.identification.problem import Problem
@@ -109,7 +109,11 @@ def identify_fleet(
     [('arm-4', 'elbow.viscous')]
     """
     settings, prepared = settle(identify_fleet, options, (Streaming, reading), (Preparation, preparation))
-    check_arms(logs)
+    if not isinstance(logs, Mapping) or len(logs) < 2 or not all(isinstance(arm, str) and arm for arm in logs):
+        raise TaupiError(
+            '{logs} is {got!r}, expected a mapping from arms to their logs, {"arm-17": [...], ...}, at least two.',
+            got=logs,
+        )
     files = {arm: log_list(each) for arm, each in logs.items()}
     recorded = _times(files, when)
     runs = {arm: [each_run([log], robot, settings) for log in each] for arm, each in files.items()}

@@ -11,6 +11,7 @@ from math import exp
 import numpy as np
 
 from taupi.dynamics.terms import Curve, modulated_terms
+from taupi.dynamics.terms.term import value_at
 from taupi.identifiability.base_parameters import BaseParameters
 from taupi.identification.friction.fitted_terms import dry_friction_parts, without_shapes
 from taupi.identification.row_layout import RowLayout
@@ -59,23 +60,6 @@ def _dahl(
             row[j] = z[j]
         place = to
         before = after
-
-
-def friction_with_memory(
-    x: np.ndarray, v: np.ndarray, seconds: float, distances: np.ndarray, past: tuple[float, float, np.ndarray]
-) -> np.ndarray:
-    """Return z (N, K) along x (N,) with velocity v (N,), for distances (K,); `past` are x, v and z (K,) before.
-
-    See `dahl_friction`.
-    """
-    x, v = (np.asarray(a, dtype=float) for a in (x, v))
-    if x.strides != v.strides or x.strides[0] % x.itemsize:
-        x, v = np.ascontiguousarray(x), np.ascontiguousarray(v)
-    d, before = np.ascontiguousarray(distances, dtype=float), np.array([past[0], past[1]], dtype=float)
-    z, out = np.array(past[2], dtype=float), np.empty((len(x), len(d)))
-    samples = (x.ctypes.data, v.ctypes.data, len(x), x.strides[0] // x.itemsize, float(seconds))
-    compiled(_dahl)(*samples, d.ctypes.data, len(d), before.ctypes.data, z.ctypes.data, out.ctypes.data)
-    return out
 
 
 @dataclass(frozen=True)
@@ -145,7 +129,7 @@ class FrictionPlan:
         return (z[..., 0] if remembers.all() else np.where(remembers, z[..., 0], self.memoryless(qd))), past
 
     def with_memory(
-        self, q: np.ndarray, qd: np.ndarray, seconds: float, distances: np.ndarray, past: Past | None = None
+        self, q: np.ndarray, qd: np.ndarray, seconds: float, distances: np.ndarray, past: Past | None
     ) -> tuple[np.ndarray, Past]:
         """Return Dahl friction z (N, k, K) for distances (k, K), built up at the start if the record begins in motion."""
         x, v = q @ self.directions.T, qd @ self.directions.T
@@ -169,7 +153,14 @@ def dahl_friction(x: np.ndarray, v: np.ndarray, seconds: float, distances: np.nd
     >>> dahl_friction(np.array([1.0, 2.0, 2.0]), np.array([1.0, 1.0, -1.0]), 1.0, np.array([1.0]), past)[:, 0].round(4)
     array([0.6321, 0.8647, 0.4755])
     """
-    return friction_with_memory(x, v, seconds, distances, (float(past.x), float(past.v), past.z))
+    x, v = (np.asarray(a, dtype=float) for a in (x, v))
+    if x.strides != v.strides or x.strides[0] % x.itemsize:
+        x, v = np.ascontiguousarray(x), np.ascontiguousarray(v)
+    d, before = np.ascontiguousarray(distances, dtype=float), np.array([past.x, past.v], dtype=float)
+    z, out = np.array(past.z, dtype=float), np.empty((len(x), len(d)))
+    samples = (x.ctypes.data, v.ctypes.data, len(x), x.strides[0] // x.itemsize, float(seconds))
+    compiled(_dahl)(*samples, d.ctypes.data, len(d), before.ctypes.data, z.ctypes.data, out.ctypes.data)
+    return out
 
 
 def friction_plan(base: BaseParameters, values: np.ndarray | None = None) -> FrictionPlan:
@@ -186,8 +177,8 @@ def friction_plan(base: BaseParameters, values: np.ndarray | None = None) -> Fri
         tuple(part.owner for part in parts),
         tuple(names.index(part.parameter) for part in parts),
         np.array([part.direction for part in parts]).reshape(len(parts), layout.count),
-        np.array([float(part.term.velocity) for part in parts]),  # type: ignore[arg-type]
-        np.array([float(part.term.distance) for part in parts]),  # type: ignore[arg-type]
+        np.array([float(value_at("velocity", part.term.velocity, 0)) for part in parts]),
+        np.array([float(value_at("distance", part.term.distance, 0)) for part in parts]),
         _modulation(base, [part.owner for part in parts], values),
     )
 
@@ -197,11 +188,12 @@ def _modulation(base: BaseParameters, owners: list[str], values: np.ndarray | No
     terms, joints = modulated_terms(base.terms), base.robot.joint_names
     if not terms or values is None:
         return None
-    each = [(i, term.at(i) if isinstance(term, Curve) else term) for term in terms for i in range(len(joints))]
+    each = [(i, term) for term in terms for i in range(len(joints))]
+    widths = [t.share * float(value_at("velocity", t.velocity, i)) if isinstance(t, Curve) else 0.0 for i, t in each]
     return Modulation(
         tuple(i for i, _ in each),
         tuple(owners.index(joints[i]) for i, _ in each),
-        np.array([term.share * float(term.velocity) if isinstance(term, Curve) else 0.0 for _, term in each]),  # type: ignore[arg-type]
+        np.array(widths),
         np.where(transmitted(base.linear), values[: base.linear.count], 0.0),
     )
 

@@ -266,18 +266,25 @@ class ContactDetector(Component):
         return [self._contact(log, tau_ext, level, group) for group in groups]
 
     def _contact(self, log: Log, tau_ext: np.ndarray, level: np.ndarray, rows: np.ndarray) -> Contact:
+        """Return the contact in some `rows` of a run."""
         peak = int(rows[np.argmax(level[rows].max(axis=1))])
         outermost = int(np.flatnonzero(level[rows].max(axis=0) > 1)[-1])
         robot = self.robot
         link = robot.joints.index(robot.driving_joints[outermost])
         spread = self._at_threshold(log, peak) / _DEVIATIONS
-        time, slides = log.time, np.array(robot.slides)
-        alike = slides == slides[np.argmax(level[peak])]
+        slides = np.array(robot.slides)
+        most = slides[np.argmax(level[peak])]
         return Contact(
-            float(time[rows[0]]), float(time[rows[-1]]), float(time[peak]), robot.joint_names[outermost],
-            tau_ext[peak], float(level[peak].max()), contact_force(robot, link, log.q[peak], tau_ext[peak], spread),
-            "N" if slides[np.argmax(level[peak])] else "N m", float(np.abs(tau_ext[peak][alike]).max()),
-        )  # fmt: skip
+            start=float(log.time[rows[0]]),
+            end=float(log.time[rows[-1]]),
+            peak=float(log.time[peak]),
+            joint=robot.joint_names[outermost],
+            tau_ext=tau_ext[peak],
+            level=float(level[peak].max()),
+            force=contact_force(robot, link, log.q[peak], tau_ext[peak], spread),
+            unit="N" if most else "N m",
+            torque=float(np.abs(tau_ext[peak][slides == most]).max()),
+        )
 
     def _at_threshold(self, log: Log, row: int) -> np.ndarray:
         """Return the thresholds (n,) at a row of a log, N m or N."""

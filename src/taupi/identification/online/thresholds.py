@@ -211,18 +211,18 @@ class Thresholds:
         if len({len(j[key]) for j in each for key in ("speeds", "torques")}) > 1:
             raise TaupiError("the joints do not all have the same number of speeds and torques.")
         return cls(
-            tuple(data["joints"]),
-            np.array([j["speeds"] for j in each]),
-            np.array([j["torques"] for j in each]),
-            np.array([j["standing"] for j in each]),
-            Calibration(data["false_alarms_per_hour"], data["breakaway"]),
-            data["hours"],
-            data.get("together", np.inf),
-            data["alarms"],
-            data["bandwidth_hz"],
-            data["tracked"],
-            data.get("left_out", 0),
-            data.get("raised", 1.0),
+            joints=tuple(data["joints"]),
+            speeds=np.array([j["speeds"] for j in each]),
+            torques=np.array([j["torques"] for j in each]),
+            standing=np.array([j["standing"] for j in each]),
+            calibration=Calibration(data["false_alarms_per_hour"], data["breakaway"]),
+            hours=data["hours"],
+            together=data.get("together", np.inf),
+            alarms=data["alarms"],
+            bandwidth_hz=data["bandwidth_hz"],
+            tracked=data["tracked"],
+            left_out=data.get("left_out", 0),
+            raised=data.get("raised", 1.0),
         )
 
     def __repr__(self) -> str:
@@ -242,26 +242,21 @@ def calibrated(observer: MomentumObserver, logs: Sequence[Log], calibration: Cal
 
     if not logs:
         raise TaupiError("{logs} is empty, expected logs of motions without contacts.")
-    seen = _residuals(replace(observer, tracker=None), observer, logs)
+    untracked = replace(observer, tracker=None)
+    seen = [Residuals.of(untracked, observer, log) for log in logs]
     thresholds = _of_joints(observer, seen, calibration)
     if observer.tracker is not None:
         # A tracker starts without knowledge, and learns only below a share of the thresholds. Thresholds of the residual after it
         # has learnt would be exceeded before, and would keep it from learning: so they are at least those without a tracker.
         plain = replace(thresholds, tracked=True)
-        seen = _residuals(ContactDetector(observer, plain), observer, logs)
+        detector = ContactDetector(observer, plain)
+        seen = [Residuals.of(detector, observer, log) for log in logs]
         torques = _of_joints(observer, seen, calibration).torques
         thresholds = replace(plain, torques=np.maximum(plain.torques, torques))
     thresholds = raised_by_left_out(with_together(thresholds, seen), seen, calibration)
     detector = ContactDetector(observer, thresholds)
     alarms = sum(len(detector.contacts(log)) for log in logs)
     return replace(detector, thresholds=replace(thresholds, alarms=alarms))
-
-
-def _residuals(
-    component: MomentumObserver | ContactDetector, observer: MomentumObserver, logs: Sequence[Log]
-) -> list[Residuals]:
-    """Return what a `component`, the `observer` or its detector, sees in `logs`."""
-    return [Residuals.of(component, observer, log) for log in logs]
 
 
 def _of_joints(observer: MomentumObserver, residuals: Sequence[Residuals], calibration: Calibration) -> Thresholds:

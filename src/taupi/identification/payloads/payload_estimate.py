@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -272,7 +271,7 @@ class PayloadEstimate:
             "relative_without": self.before,
             "logs": list(self.logs),
             "notes": list(self.notes),
-            "provenance": _record(self.fit),
+            "provenance": {**self.fit.record, "fitted_logs": [log.name for log in self.fit.logs]},
         }
 
     def __repr__(self) -> str:
@@ -302,11 +301,6 @@ def _plain(values: np.ndarray, errors: np.ndarray) -> Any:
     if np.ndim(values) > 1:
         return [_plain(v, e) for v, e in zip(values, errors, strict=True)]
     return [float(v) if np.isfinite(e) else None for v, e in zip(values, errors, strict=True)]
-
-
-def _record(fit: Fit) -> Mapping[str, object]:
-    logs: Sequence[str] = [log.name for log in fit.logs]
-    return {**fit.record, "fitted_logs": list(logs)}
 
 
 @write_urdf.register

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from taupi.identification.payloads.identify_body import (
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import covariance_root
 from taupi.identification.rows.preparation import PredictionOptions, Preparation, settle_prediction
+from taupi.identification.rows.recording import Recording
 from taupi.model.robot_parts import Frame
 from taupi.schema import finite_or_none
 from taupi.signals.log import Log
@@ -220,23 +221,20 @@ def what_changed(
     """
     settings, changed = settle_prediction(what_changed, options, reading, preparation)
     before = fit_of(first, "first")
-    frame, names = carrying_frame(before.robot, at), _name(first, "the fit")
+    frame = carrying_frame(before.robot, at)
+    name = Path(first).name if isinstance(first, str | os.PathLike) else "the fit"
     columns, friction = _columns(before.basis, frame)
     if isinstance(second, Fit):
         estimate, other = _between_fits(before, second, columns, friction, frame), "the other fit"
     else:
-        prepared = dataclasses.replace(before.preparation, **changed)
+        prepared = replace(before.preparation, **changed)
         recordings = later_recordings(before.basis, prepared, before.logs, second, settings, "second")
         estimate, other = _since_fit(before, recordings, columns, friction, frame), _logs_name(second)
     changes = _changes(before, estimate, friction, frame)
-    return ChangeList(names, other, changes, tuple(_temperature(before, estimate, friction)))
+    return ChangeList(name, other, changes, tuple(_temperature(before, estimate, friction)))
 
 
-def _name(fit: object, default: str) -> str:
-    return Path(fit).name if isinstance(fit, str | os.PathLike) else default
-
-
-def _logs_name(logs: Any) -> str:
+def _logs_name(logs: LogsLike) -> str:
     several = [logs] if isinstance(logs, Log | str | os.PathLike) else list(logs)
     paths = [log.source.path if isinstance(log, Log) else str(log) for log in several]
     return ", ".join(Path(p).name for p in paths if p) or "the log"
@@ -257,7 +255,9 @@ def _priors(fit: Fit, friction: list[int], mass: float, frame: Frame) -> np.ndar
     return np.concatenate([body, np.where(sizes > 0, sizes, np.inf)])
 
 
-def _since_fit(fit: Fit, recordings: Any, columns: np.ndarray, friction: list[int], frame: Frame) -> Difference:
+def _since_fit(
+    fit: Fit, recordings: Sequence[Recording], columns: np.ndarray, friction: list[int], frame: Frame
+) -> Difference:
     """Return the changes of body and friction in later logs."""
     spread = np.hstack([covariance_root(fit.covariance), open_directions(fit)])
     noise = np.array([j.noise or j.rms for j in fit.joints])

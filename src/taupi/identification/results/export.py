@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import singledispatch
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from taupi.dynamics.terms import kind_of, modulated_terms
 from taupi.dynamics.terms.elastic import Stiffness
-from taupi.errors import Message, NotIdentifiedError, TaupiError, TaupiWarning, warn
+from taupi.errors import Message, NotIdentifiedError, TaupiError, warn
 from taupi.identification.physical.region import inconsistencies
 from taupi.identification.results.command_fit import CommandFit
 from taupi.identification.results.fit import Fit
@@ -70,7 +69,12 @@ def robot_with(robot: Robot, layout: ParameterLayout, values: np.ndarray) -> Rob
     result = robot.with_parameters(values[:links])
     result = result.with_friction(**{k: v for k, v in by_kind.items() if k in _FRICTION})
     drives = {k: v for k, v in by_kind.items() if k in _TRANSMISSION}
-    return _with_rotors(result.with_transmissions(**drives) if drives else result, by_kind)
+    result = result.with_transmissions(**drives) if drives else result
+    if "rotor" in by_kind:  # I_a = gear_ratio^2 rotor_inertia
+        pairs = zip(result.single_joints, by_kind["rotor"], strict=True)
+        own = [None if v is None else v / float(j.transmission.gear_ratio) ** 2 for j, v in pairs]
+        result = result.with_transmissions(rotor_inertia=own)
+    return result
 
 
 def _refuse(sentences: Sequence[str], anyway: bool, kind: type[TaupiError] = TaupiError) -> None:
@@ -123,15 +127,6 @@ def _modulated_sentence(fit: Fit) -> str:
     )
 
 
-def _with_rotors(robot: Robot, values: Mapping[str, list[Any]]) -> Robot:
-    """Return the robot with I_a = gear_ratio^2 rotor_inertia."""
-    if "rotor" not in values:
-        return robot
-    pairs = zip(robot.single_joints, values["rotor"], strict=True)
-    own = [None if v is None else v / float(j.transmission.gear_ratio) ** 2 for j, v in pairs]
-    return robot.with_transmissions(rotor_inertia=own)
-
-
 @singledispatch
 def write_urdf(source: object, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     """Write a URDF file: the one that a robot or a fit was read from, with its inertials replaced.
@@ -180,12 +175,8 @@ def _(source: Robot, path: str | os.PathLike[str], force: bool = False, anyway: 
 def _(source: Fit, path: str | os.PathLike[str], force: bool = False, anyway: bool = False) -> None:
     urdf.write(robot_of_fit(source, anyway), path, force)  # inertials only: terms without a place do not matter here
     if source.equations.layout.sprung:
-        warnings.warn(
-            TaupiWarning(
-                "A URDF file cannot hold springs and rotors: only inertias are written. Use write_toml "
-                "to write everything."
-            ),
-            stacklevel=2,
+        warn(
+            "A URDF file cannot hold springs and rotors: only inertias are written. Use write_toml to write everything."
         )
     elif lost := _modulated_sentence(source):
         warn("{lost}", lost=lost)
