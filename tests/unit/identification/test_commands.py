@@ -22,7 +22,7 @@ from taupi.errors import NotIdentifiedError, TaupiError
 from taupi.identification.commands.model import FIRST_OF_SERVO, KINDS
 from taupi.identification.commands.solver import _bounded_step
 from taupi.identification.commands.stretches import stretches_of
-from taupi.identification.estimators.closed_loop import _ClosedLoopSearch
+from taupi.identification.estimators.closed_loop import search_of
 from taupi.identification.inputs import FitInputs
 from taupi.identification.physical.region import is_consistent
 from taupi.identification.results.command_samples import CommandSamples
@@ -460,7 +460,7 @@ def test_logs_of_high_rates_are_thinned_without_a_delay() -> None:
     assert np.diff(thin.time) == pytest.approx(5e-3)
     sent = thin.commands.position[:-1] - stretch.commands.position[:-5].reshape(-1, 5, 2).mean(axis=1)[: len(thin) - 1]
     assert np.abs(sent).max() < 1e-12
-    model = _ClosedLoopSearch(tp.estimators.ClosedLoop(), FitInputs(ARM, [record(2.0)], GIVEN), [record(2.0)]).model
+    model = search_of(tp.estimators.ClosedLoop(), FitInputs(ARM, [record(2.0)], GIVEN), [record(2.0)]).model
     x = np.array([np.broadcast_to(TRUTH[p.kind], 2)[p.joint or 0] for p in model.parameters])
     assert np.abs(model.residual(x, thin, 5e-3)).max() < 5e-4
     assert stretch.thinned(1e-3) is stretch
@@ -508,7 +508,7 @@ def test_models_of_servos_by_their_names(terms: str) -> None:
     arm = tp.Robot.from_dh(
         [{"a": 0, "alpha": 0, "d": 0, "theta": 0}], links=[{"m": 0.5, "com": (0.1, 0, 0)}], gravity=(9.81, 0, 0)
     )
-    search = _ClosedLoopSearch(
+    search = search_of(
         tp.estimators.ClosedLoop(), FitInputs(arm, [servo_log(0, 1.2, True)], terms), [servo_log(0, 1.2, True)]
     )
     model = search.model

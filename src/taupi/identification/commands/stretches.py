@@ -54,6 +54,11 @@ class Stretch:
         return slice(self.skip, None)
 
     @property
+    def tracking(self) -> np.ndarray:
+        """Commanded minus measured positions where they are compared (N, n), rad or m."""
+        return (self.commands.position - self.q)[self.compared]
+
+    @property
     def time(self) -> np.ndarray:
         """The times of the samples (N,), s."""
         return self.commands.time

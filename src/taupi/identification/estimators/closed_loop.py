@@ -59,9 +59,9 @@ from taupi.signals.read import whole_log
 
 # s: steps of the simulation while terms are chosen. Predictions change by hundredths of a milliradian, estimates by their errors.
 _COARSE = 5e-3
-# Correlation of two estimates from which on they are named as hardly told apart.
+# From this correlation on, two estimates are named as hardly told apart.
 _TOLD_APART = 0.95
-# Share of the residuals' power that does not change from sample to sample, from which on the model is what is wrong.
+# If more than this share of the residuals' power does not change from sample to sample, the model is what is wrong.
 _COLOURED = 0.5
 # A term that lowers the error by a smaller share is not worth its parameters.
 _WORTH = 1e-3
@@ -77,8 +77,9 @@ _ROUNDS, _SCATTERED, _STARTS = 3, 32, 4
 _LIMITS = np.geomspace(0.7, 3.0, 12)
 # s: pieces over which the first search for a servo is. Costs within a share of the best count as the same.
 _PIECE, _SAME = 1.0, 1.02
-# Torques of the law are this many times those of the links where a unit is wrong: half way, by factors, from 1 to 57 (degrees),
-# the least of such mistakes. Links have to explain a tenth of what is unlike friction: those of a Z1 and a Go1 explain a fifth.
+# A unit is wrong if the torques of the law are more than this many times those of the links: the geometric mean of 1 and of 57
+# (degrees), the smallest mistake of this kind. Links have to explain a tenth of what is unlike friction: those of a Z1 and a Go1
+# explain a fifth.
 _ANOTHER_UNIT, _SEEN = np.sqrt(180 / np.pi), 0.1
 # Steps of the encoder within which a joint that never moves stays.
 _STILL = 3.0
@@ -114,7 +115,7 @@ class ClosedLoop:
         inputs = equations.checked(inputs)
         logs, skipped = _logs(inputs)
         refuse_useless_commands(logs)
-        fit = _ClosedLoopSearch(self, inputs, logs).fit()
+        fit = search_of(self, inputs, logs).fit()
         if skipped:
             fit = fit.with_record(skipped=skipped)
         return fit, tuple(fit.validate(log) for log in logs) if validated else ()
@@ -146,22 +147,12 @@ def _cut(stretches: Sequence[Stretch]) -> list[Stretch]:
     return [piece for stretch in stretches for piece in stretch.pieces(_PIECE)]
 
 
-def _servo_start(drive: Drive, scales: Scales) -> dict[str, np.ndarray]:
-    """Return where the search for a servo begins: the motor as stated, friction as a share of what it moves."""
-    n = len(scales.torque)
-    kt, resistance = drive.per_joint("kt", n), drive.per_joint("resistance", n)
-    return {
-        "torque_per_volt": kt / resistance,
-        "braking": kt**2 / resistance,
-        "limit": 3 * scales.torque,
-        "coulomb": 0.1 * scales.torque,
-        "viscous": 0.1 * scales.torque / scales.speed,
-        "rotor": 0.1 * scales.torque / scales.acceleration,
-    }
-
-
-class _ClosedLoopSearch:
+class ClosedLoopSearch:
     """One search: from stretches of logs to a fit."""
+
+    of_servo: ClassVar[bool] = False
+    tried_kinds: ClassVar[tuple[str, ...]] = TRIED
+    coarse_step: ClassVar[float] = _COARSE
 
     def __init__(self, settings: ClosedLoop, inputs: FitInputs, logs: Sequence[Log]) -> None:
         self.settings, self.inputs, self.logs, self.robot = settings, inputs, logs, inputs.robot
@@ -175,41 +166,53 @@ class _ClosedLoopSearch:
         self.drive: Drive = drive
         self.notes: list[str] = []
         self.scales = Scales.of(self.stretches)
-        self.bodies = _bodies(self.robot, inputs.prior)
-        gains = {"kp": self.drive.per_joint("kp", self.robot.n)} if "kp" in self.drive.unknown else {}
-        servo = self.drive.law == "duty"
-        weighed = any(stretch.drive.payload for stretch in self.stretches)
-        self.in_units_of_kp = bool(gains) and not servo and not weighed
-        first: tuple[str, ...] = (*FIRST, "kp") if gains else FIRST
-        if gains and weighed:
-            first = (*first, MASSES)  # a known mass sets the scale, and the description's masses only begin there
-        if servo:
-            gains = _servo_start(self.drive, self.scales)
-            first = FIRST_OF_SERVO
-        self.candidates: tuple[str, ...] = TRIED_OF_SERVO if servo else TRIED
-        kinds = first if inputs.terms is None else (*resolve_kinds(inputs.terms), *(k for k in first if k not in FIRST))
-        if not servo and set(kinds) & set(DIRECTIONAL):
+        self.weighed = any(stretch.drive.payload for stretch in self.stretches)
+        bodies, fixed = _bodies(self.robot, inputs.prior), self._begins()
+        kinds = first = self._first_kinds()
+        if inputs.terms is not None:
+            kinds = (*resolve_kinds(inputs.terms), *(k for k in first if k not in FIRST))
+            self._check_kinds(kinds)
+        self.model = DrivenModel(self.robot, tuple(dict.fromkeys(kinds)), self.scales, bodies, fixed, self.of_servo)
+        period = 1 / self.drive.rate_hz if self.drive.rate_hz else np.inf
+        self.coarse = max(min(self.coarse_step, period), settings.step)
+        self.thin = [stretch.thinned(self.coarse) for stretch in self.stretches]
+        self.tried: dict[str, tuple[float, bool]] = {}
+
+    @property
+    def in_units_of_kp(self) -> bool:
+        """Whether no gain is known, so that torques and inertias are known only as multiples of it."""
+        return "kp" in self.drive.unknown and not self.weighed
+
+    def _begins(self) -> dict[str, np.ndarray]:
+        """Return the values (n,) of kinds at which the search begins, where it does not begin at zero."""
+        return {"kp": self.drive.per_joint("kp", self.robot.n)} if "kp" in self.drive.unknown else {}
+
+    def _first_kinds(self) -> tuple[str, ...]:
+        """Return the kinds of parameters that are always free."""
+        if "kp" not in self.drive.unknown:
+            return FIRST
+        # A known mass sets the scale, and the description's masses only begin there.
+        return (*FIRST, "kp", MASSES) if self.weighed else (*FIRST, "kp")
+
+    def _check_kinds(self, kinds: Sequence[str]) -> None:
+        """Refuse kinds of parameters that this drive does not have."""
+        if set(kinds) & set(DIRECTIONAL):
             raise TaupiError(
                 "{terms} has {names:,}: only the gear of a servo is loaded from both sides.",
                 remedy="State {law} = 'duty', or use load and stribeck.",
                 names=sorted(set(kinds) & set(DIRECTIONAL)),
                 law=Argument("drive.law"),
             )
-        self.model = DrivenModel(self.robot, tuple(dict.fromkeys(kinds)), self.scales, self.bodies, gains, servo)
-        period = 1 / self.drive.rate_hz if self.drive.rate_hz else np.inf
-        self.coarse = max(min(_COARSE / 2 if servo else _COARSE, period), settings.step)
-        self.thin = [stretch.thinned(self.coarse) for stretch in self.stretches]
-        self.tried: dict[str, tuple[float, bool]] = {}
 
     def fit(self) -> CommandFit:
         """Return the fit: terms chosen on blocks, an error on blocks that nothing has seen, and then all logs together."""
         blocks, held_out = blocks_of(self.thin), None
-        model, x, noise = self._begin(self.model, self.thin if blocks is None else blocks.fitted)
+        model = self.model
+        x, noise = self._begin(model, self.thin if blocks is None else blocks.fitted)
         if blocks is not None:
             if self.inputs.terms is None:
                 model, x = self._chosen(model, x, noise, blocks.fitted)
-            if model.of_servo:
-                x = self._best_start(model, blocks.fitted, x)
+            x = self._best_start(model, blocks.fitted, x)
             before = self._solve(model, blocks.fitted, noise, x, self.coarse)
             held_out = self._held_out(model, before.x, blocks)
             x = before.x
@@ -217,13 +220,8 @@ class _ClosedLoopSearch:
             self.notes.append(
                 "The logs are too short to be cut into blocks: no term was chosen, and nothing was held out."
             )
-        if model.of_servo:
-            x = self._best_start(model, self.thin, x)
-            self.notes.append(
-                f"{len(self.searches)} searches began from different friction and strength of the motor; their costs are "
-                f"{min(self.searches):.3g} to {max(self.searches):.3g} times the best, "
-                f"{sum(cost < _SAME for cost in self.searches)} of them within {_SAME - 1:.0%} of it."
-            )
+        x = self._best_start(model, self.thin, x)
+        self.notes += self._search_notes()
         if self.settings.step < self.coarse:
             x = self._solve(model, self.thin, self._noise(model, x, self.thin), x, self.coarse).x
         noise = self._noise(model, x, self.stretches)
@@ -233,74 +231,30 @@ class _ClosedLoopSearch:
 
     # Steps --------------------------------------------------------------------------------------------------------
 
-    def _begin(self, model: DrivenModel, stretches: Sequence[Stretch]) -> tuple[DrivenModel, np.ndarray, Noise]:
+    def _begin(self, model: DrivenModel, stretches: Sequence[Stretch]) -> tuple[np.ndarray, Noise]:
         """Return the first solution, from linear least squares, and the noise that its residuals show."""
         n = self.robot.n
-        if model.of_servo:
-            return model, self._first_of_servo(model, stretches), self._noise_of_servo
         self.start = linear_start(model, stretches)
         x = self.start.values(model)
         even = Noise(np.full(n, max(float(np.sqrt(self.cost_of(model, x, stretches) / n)), 1e-9)))
         x = self._problem(model, stretches, even, self.coarse).solve(x, 6).x
-        return model, x, self._noise(model, x, stretches)
-
-    @property
-    def _noise_of_servo(self) -> Noise:
-        """What residuals of a servo, some of which are far off, are measured against."""
-        return Noise(np.full(self.robot.n, _SERVO_NOISE))
+        return x, self._noise(model, x, stretches)
 
     def _noise(self, model: DrivenModel, x: np.ndarray, stretches: Sequence[Stretch]) -> Noise:
         """Return the noise that residuals show."""
-        if model.of_servo:
-            return self._noise_of_servo
         return Noise.of([model.residual(x, s, self.coarse) for s in stretches], stretches)
 
-    def _first_of_servo(self, model: DrivenModel, stretches: Sequence[Stretch]) -> np.ndarray:
-        """Return where searches for a servo begin, which has no linear start: the minimum over pieces of a second.
-
-        Each piece begins where the encoder was, so that a joint that sticks at another place is wrong for a second only, and the
-        sum of squares is smooth enough for one search.
-        """
-        zero = np.zeros(self.robot.n)
-        self.start = LinearStart(zero, zero, zero, zero, 0.0)
-        short = self._problem(model, _cut(stretches), self._noise_of_servo, self.coarse)
-        return self._with_limits(short, short.solve(model.column("start"), self.settings.iterations).x)
-
-    def _with_limits(self, problem: LeastSquares, x: np.ndarray) -> np.ndarray:
-        """Return the best values (p,) from the torque limits that cost least: one out of reach has no slope to follow."""
-        lowest, cost = x, problem.cost(x)
-        for k, parameter in enumerate(problem.model.parameters):
-            if parameter.kind != "limit" or parameter.joint is None:
-                continue
-            for ratio in _LIMITS:
-                tried = lowest.copy()
-                tried[k] = ratio * self.scales.torque[parameter.joint]
-                new = problem.cost(tried)
-                if new < cost:
-                    lowest, cost = tried, new
-        return x if lowest is x else problem.solve(lowest, self.settings.iterations).x
-
     def _best_start(self, model: DrivenModel, stretches: Sequence[Stretch], x: np.ndarray) -> np.ndarray:
-        """Return the best of several searches for a servo, from values (p,) nearby.
+        """Return values (p,) near x from which one search finds the minimum."""
+        return x
 
-        Where a joint sticks decides where it is for the rest of a run, so that whole runs have many minima. Values scattered
-        about that over pieces, and about the best one so far, are simulated; searches begin from the best of them.
-        """
-        noise, rng = self._noise_of_servo, np.random.default_rng(self.inputs.seed)
-        short = self._problem(model, _cut(stretches), noise, self.coarse)
-        whole = self._problem(model, stretches, noise, self.coarse)
-        centre = short.solve(x, self.settings.iterations).x
-        found = [whole.solve(x, self.settings.iterations), whole.solve(centre, self.settings.iterations)]
-        for _ in range(_ROUNDS):
-            best = min(found, key=lambda solution: solution.cost)
-            found.append(whole.solve(self._with_limits(whole, best.x), self.settings.iterations))
-            best = min(found, key=lambda solution: solution.cost)
-            tried = short.scattered(centre, _SCATTERED, rng) + whole.scattered(best.x, _SCATTERED, rng)
-            chosen = np.argsort([whole.cost(values) for values in tried])[:_STARTS]
-            found += [whole.solve(tried[k], self.settings.iterations) for k in chosen]
-        best = min(found, key=lambda solution: solution.cost)
-        self.searches = [solution.cost / best.cost for solution in found]
-        return best.x
+    def _search_notes(self) -> list[str]:
+        """Return notes on how the minimum was searched for."""
+        return []
+
+    def _to_choose_on(self, blocks: Sequence[Stretch]) -> Sequence[Stretch]:
+        """Return the stretches on which terms are chosen."""
+        return blocks
 
     def cost_of(self, model: DrivenModel, x: np.ndarray, stretches: Sequence[Stretch]) -> float:
         """Return the mean square of the residuals, summed over joints."""
@@ -313,19 +267,16 @@ class _ClosedLoopSearch:
         return self._problem(model, stretches, noise, step).solve(x, self.settings.iterations)
 
     def _problem(self, model: DrivenModel, stretches: Sequence[Stretch], noise: Noise, step: float) -> LeastSquares:
-        return LeastSquares(model, stretches, noise, step, self.settings.robust or model.of_servo)
+        return LeastSquares(model, stretches, noise, step, self.settings.robust or self.of_servo)
 
     def _chosen(
         self, model: DrivenModel, x: np.ndarray, noise: Noise, blocks: Sequence[Stretch]
     ) -> tuple[DrivenModel, np.ndarray]:
-        """Return the model with the terms of which blocks show, each left out of the fit in turn, that they help.
-
-        Those of a servo are pieces of a second: over whole runs, which minimum a search finds would decide.
-        """
-        blocks = _cut(blocks) if model.of_servo else blocks
+        """Return the model with the terms of which blocks show, each left out of the fit in turn, that they help."""
+        blocks = self._to_choose_on(blocks)
         x = self._solve(model, blocks, noise, x, self.coarse).x
         error = self._problem(model, blocks, noise, self.coarse).left_out(x)
-        open_, waiting = [name for name in self.candidates if name not in model.kinds], list[str]()
+        open_, waiting = [name for name in self.tried_kinds if name not in model.kinds], list[str]()
         while open_:
             name = open_.pop(0)
             if name == MASSES and self.in_units_of_kp:
@@ -362,7 +313,7 @@ class _ClosedLoopSearch:
         linear = model.with_kinds(tuple(dict.fromkeys((*FIRST, "offset", *(k for k in model.kinds if k == "kp")))))
         stated = dataclasses.replace(model, kinds=("delay",), fixed={**model.fixed, **_described(self.robot)})
         own = errors(model, x)
-        tracking = np.vstack([(s.commands.position - s.q)[s.compared] for s in test])
+        tracking = np.vstack([s.tracking for s in test])
         return HeldOut(
             mae=np.abs(own).mean(axis=0),
             rms=np.sqrt((own**2).mean(axis=0)),
@@ -384,9 +335,7 @@ class _ClosedLoopSearch:
         joints = self._joints(model, x)
         still = [k for k, joint in enumerate(joints) if not joint.moves]
         spread = spread.without(np.array([p.joint in still for p in model.parameters]))
-        explained = float(sum(j.noise**2 for j in joints)), float(sum(j.rms**2 for j in joints))
-        model_error = explained[1] - explained[0] > _COLOURED * explained[1]
-        aliases = self._aliases(model, spread)
+        noise, power = float(sum(j.noise**2 for j in joints)), float(sum(j.rms**2 for j in joints))
         fit = CommandFit(
             robot=self.robot,
             model=model,
@@ -402,8 +351,8 @@ class _ClosedLoopSearch:
             status=Status(Outcome.SOLVED if solution.converged else Outcome.NOT_CONVERGED, ""),
             joints=joints,
             held_out=held_out,
-            aliases=aliases,
-            model_error=model_error,
+            aliases=self._aliases(model, spread),
+            model_error=power - noise > _COLOURED * power,
             tried=tuple((name, *outcome) for name, outcome in self.tried.items()),
             notes=(),
             logs=tuple(_record(log) for log in self.logs),
@@ -439,7 +388,7 @@ class _ClosedLoopSearch:
         left, at_limit = np.vstack(residuals), np.vstack(limits).mean(axis=0)
         q = np.vstack([s.q[s.compared] for s in self.stretches])
         speed = np.vstack([np.gradient(s.q, s.time, axis=0)[s.compared] for s in self.stretches])
-        tracking = np.vstack([(s.commands.position - s.q)[s.compared] for s in self.stretches])
+        tracking = np.vstack([s.tracking for s in self.stretches])
         noise = np.sqrt(np.mean([_white(r) for r in residuals], axis=0))
         still = _STILL * _resolution(self.stretches)
         noisy = [all(is_still(log, j) for log in self.logs) for j in range(n)]
@@ -465,7 +414,7 @@ class _ClosedLoopSearch:
 
     def _aliases(self, model: DrivenModel, spread: Spread) -> tuple[Alias, ...]:
         """Return what is told apart badly: what the law makes equal, combinations that are free, and correlated estimates."""
-        result = [_alias_of_damping(self.drive)]
+        result = [self._alias_of_damping()]
         if "encoder" in model.kinds and "offset" in model.kinds:
             text = "An encoder's zero acts through the gradient of gravity alone: beside a constant torque it is hardly seen."
             result.append(Alias(("encoder", "offset"), text))
@@ -490,6 +439,14 @@ class _ClosedLoopSearch:
                     text = f"{pair[0]} and {pair[1]} are hardly told apart: their estimates have a correlation of {rho:.3f}."
                     result.append(Alias(pair, text, rho))
         return tuple(result)
+
+    def _alias_of_damping(self) -> Alias:
+        """Return what the damping of the law and that of the joint have in common."""
+        if "kd" in self.drive.unknown:
+            text = "kd and viscous friction act alike: only their sum is known. kd is taken as stated, viscous is the rest."
+        else:
+            text = "kd and viscous friction act alike: viscous is right only as far as kd is."
+        return Alias(("kd", "viscous"), text)
 
     def _notes(self, fit: CommandFit, spread: Spread) -> list[str]:
         notes = [
@@ -535,6 +492,112 @@ class _ClosedLoopSearch:
         return notes
 
 
+class ServoSearch(ClosedLoopSearch):
+    """A search for servos: their gears are loaded from both sides, and where a joint sticks makes many minima."""
+
+    of_servo: ClassVar[bool] = True
+    tried_kinds: ClassVar[tuple[str, ...]] = TRIED_OF_SERVO
+    coarse_step: ClassVar[float] = _COARSE / 2
+
+    @property
+    def in_units_of_kp(self) -> bool:
+        """A supply voltage sets the scale of torques."""
+        return False
+
+    def _begins(self) -> dict[str, np.ndarray]:
+        """Return where the search begins: the motor as stated, friction as a share of what it moves."""
+        n = len(self.scales.torque)
+        kt, resistance = self.drive.per_joint("kt", n), self.drive.per_joint("resistance", n)
+        return {
+            "torque_per_volt": kt / resistance,
+            "braking": kt**2 / resistance,
+            "limit": 3 * self.scales.torque,
+            "coulomb": 0.1 * self.scales.torque,
+            "viscous": 0.1 * self.scales.torque / self.scales.speed,
+            "rotor": 0.1 * self.scales.torque / self.scales.acceleration,
+        }
+
+    def _first_kinds(self) -> tuple[str, ...]:
+        return FIRST_OF_SERVO
+
+    def _check_kinds(self, kinds: Sequence[str]) -> None:
+        """Take all kinds."""
+
+    def _noise(self, model: DrivenModel, x: np.ndarray, stretches: Sequence[Stretch]) -> Noise:
+        """Return what residuals, some of which are far off, are measured against."""
+        return Noise(np.full(self.robot.n, _SERVO_NOISE))
+
+    def _to_choose_on(self, blocks: Sequence[Stretch]) -> Sequence[Stretch]:
+        """Return pieces of a second: over whole runs, which minimum a search finds would decide."""
+        return _cut(blocks)
+
+    def _begin(self, model: DrivenModel, stretches: Sequence[Stretch]) -> tuple[np.ndarray, Noise]:
+        """Return where searches begin, there being no linear start: the minimum over pieces of a second; and the noise.
+
+        Each piece begins where the encoder was, so that a joint that sticks at another place is wrong for a second only, and the
+        sum of squares is smooth enough for one search.
+        """
+        zero, noise = np.zeros(self.robot.n), self._noise(model, model.column("start"), stretches)
+        self.start = LinearStart(zero, zero, zero, zero, 0.0)
+        short = self._problem(model, _cut(stretches), noise, self.coarse)
+        x = short.solve(model.column("start"), self.settings.iterations).x
+        return self._with_limits(short, x), noise
+
+    def _with_limits(self, problem: LeastSquares, x: np.ndarray) -> np.ndarray:
+        """Return the best values (p,) from the torque limits that cost least: one out of reach has no slope to follow."""
+        lowest, cost = x, problem.cost(x)
+        for k, parameter in enumerate(problem.model.parameters):
+            if parameter.kind != "limit" or parameter.joint is None:
+                continue
+            for ratio in _LIMITS:
+                tried = lowest.copy()
+                tried[k] = ratio * self.scales.torque[parameter.joint]
+                new = problem.cost(tried)
+                if new < cost:
+                    lowest, cost = tried, new
+        return x if lowest is x else problem.solve(lowest, self.settings.iterations).x
+
+    def _best_start(self, model: DrivenModel, stretches: Sequence[Stretch], x: np.ndarray) -> np.ndarray:
+        """Return the best of several searches, from values (p,) nearby.
+
+        Where a joint sticks decides where it is for the rest of a run, so that whole runs have many minima. Values scattered
+        about that over pieces, and about the best one so far, are simulated; searches begin from the best of them.
+        """
+        noise, rng = self._noise(model, x, stretches), np.random.default_rng(self.inputs.seed)
+        short = self._problem(model, _cut(stretches), noise, self.coarse)
+        whole = self._problem(model, stretches, noise, self.coarse)
+        centre = short.solve(x, self.settings.iterations).x
+        found = [whole.solve(x, self.settings.iterations), whole.solve(centre, self.settings.iterations)]
+        for _ in range(_ROUNDS):
+            best = min(found, key=lambda solution: solution.cost)
+            found.append(whole.solve(self._with_limits(whole, best.x), self.settings.iterations))
+            best = min(found, key=lambda solution: solution.cost)
+            tried = short.scattered(centre, _SCATTERED, rng) + whole.scattered(best.x, _SCATTERED, rng)
+            chosen = np.argsort([whole.cost(values) for values in tried])[:_STARTS]
+            found += [whole.solve(tried[k], self.settings.iterations) for k in chosen]
+        best = min(found, key=lambda solution: solution.cost)
+        self.searches = [solution.cost / best.cost for solution in found]
+        return best.x
+
+    def _search_notes(self) -> list[str]:
+        return [
+            f"{len(self.searches)} searches began from different friction and strength of the motor; their costs are "
+            f"{min(self.searches):.3g} to {max(self.searches):.3g} times the best, "
+            f"{sum(cost < _SAME for cost in self.searches)} of them within {_SAME - 1:.0%} of it."
+        ]
+
+    def _alias_of_damping(self) -> Alias:
+        text = "What the back-EMF brakes and viscous friction are told apart only while torque is off."
+        return Alias(("braking", "viscous"), text)
+
+
+def search_of(settings: ClosedLoop, inputs: FitInputs, logs: Sequence[Log]) -> ClosedLoopSearch:
+    """Return the search for the drive of the first log."""
+    drive = logs[0].drive
+    assert drive is not None
+    return (ServoSearch if drive.law == "duty" else ClosedLoopSearch)(settings, inputs, logs)
+
+
 def _together(free: np.ndarray) -> list[tuple[list[int], int]]:
     """Return the parameters that take part in combinations (k, p) that are free, and how many these are, group by group.
 
@@ -548,17 +611,6 @@ def _together(free: np.ndarray) -> list[tuple[list[int], int]]:
             own, count = own | group[0], count + group[1]
         groups.append((own, count))
     return [(sorted(own), count) for own, count in groups]
-
-
-def _alias_of_damping(drive: Drive) -> Alias:
-    if drive.law == "duty":
-        text = "What the back-EMF brakes and viscous friction are told apart only while torque is off."
-        return Alias(("braking", "viscous"), text)
-    if "kd" in drive.unknown:
-        text = "kd and viscous friction act alike: only their sum is known. kd is taken as stated, viscous is the rest."
-    else:
-        text = "kd and viscous friction act alike: viscous is right only as far as kd is."
-    return Alias(("kd", "viscous"), text)
 
 
 def _reasons(
