@@ -9,7 +9,9 @@ from excite import motion
 from fits import friction_fit, friction_log
 
 import taupi as tp
+from taupi.errors import TaupiError
 from taupi.identification import weighting
+from taupi.identification.commands.model import resolve_kinds
 from taupi.identification.estimators.output_error import _statistics
 from taupi.identification.fleet.drift import random_walk
 from taupi.identification.friction.dry_friction import friction_plan
@@ -237,3 +239,31 @@ def test_friction_that_does_not_change_is_hardly_followed():
     tracking = friction_fit().track(friction_log(3))
     late = tracking.theta[len(tracking.theta) // 2 :, :, 1]
     assert late.std(axis=0).max() < 0.012 and np.abs(late).max() < 0.03
+
+
+REST = tp.momentum_observer(tp.load("elbow2r")).init()
+SWING = np.sin(np.arange(200)[:, None] / 20 + [0.0, 1.0])
+SWINGS = dict.fromkeys(("a", "b"), tp.Log(np.arange(200) / 100, SWING, tau=SWING))
+
+
+@pytest.mark.parametrize(
+    ("call", "argument"),
+    [
+        (lambda: tp.momentum_observer(tp.load("elbow2r")).step(REST, [0, 0], [0, 0], [0, 0], "0.1"), "dt"),
+        (lambda: tp.momentum_observer(tp.load("elbow2r")).step(REST, [0, 0], [0, 0], [0, 0], None), "dt"),
+        (lambda: tp.momentum_observer(tp.load("elbow2r")).step(REST, ["a", "b"], [0, 0], [0, 0], 0.1), "q"),
+        (lambda: tp.momentum_observer(tp.load("elbow2r")).step(REST, [0, 0], [0, 1j], [0, 0], 0.1), "qd"),
+        (lambda: tp.estimators.FrictionShapes(start="fast"), "start"),
+        (lambda: tp.estimators.FrictionShapes(shapes=3), "shapes"),
+        (lambda: tp.identify_fleet(tp.load("elbow2r"), SWINGS, when={"a": ["monday"], "b": [0]}), "when"),
+        (lambda: tp.identify_fleet(tp.load("elbow2r"), SWINGS, when={"a": [np.nan], "b": [0]}), "when"),
+        (lambda: tp.identify_fleet(tp.load("elbow2r"), SWINGS, when={"a": 3, "b": [0]}), "when"),
+        (lambda: tp.identify_fleet(tp.load("elbow2r"), SWINGS, own=3), "own"),
+        (lambda: resolve_kinds(3), "terms"),
+        (lambda: resolve_kinds((3,)), "terms"),
+    ],
+)
+def test_what_is_no_number_or_name_is_refused_by_its_argument(call, argument):
+    with pytest.raises(TaupiError) as caught:
+        call()
+    assert caught.value.argument == argument

@@ -110,7 +110,7 @@ def test_what_logs_leave_open_stays_open():
 
 
 def test_bad_input(ur10):
-    for arguments, argument in (((ur10[0], 0), "count"), ((tp.load("ur10"),), "fit")):
+    for arguments, argument in (((ur10[0], 0), "count"), ((ur10[0], 5, "one"), "seed"), ((tp.load("ur10"),), "fit")):
         with pytest.raises(TaupiError) as caught:
             tp.samples(*arguments)
         assert caught.value.argument == argument

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -228,14 +228,16 @@ class FreeNumber:
     spread: float = np.inf
 
 
-def resolve_kinds(terms: Any) -> tuple[str, ...]:
+def resolve_kinds(terms: object) -> tuple[str, ...]:
     """Return the kinds of parameters that names, or terms, stand for; delay, inertia and friction of joints come first.
 
     Args:
         terms: Names such as ("rotor", "viscous", "coulomb", "offset"), or objects with such names.
     """
-    items = (terms,) if isinstance(terms, str) else tuple(terms)
-    names = [item if isinstance(item, str) else item.name for item in items]
+    items = (terms,) if isinstance(terms, str) or not isinstance(terms, Iterable) else tuple(terms)
+    names = [getattr(item, "name", item) for item in items]
+    if not all(isinstance(name, str) for name in names):
+        raise TaupiError("{terms} is {got!r}, expected names such as ('rotor', 'viscous', 'coulomb').", got=terms)
     known = [*KINDS, MASSES]
     for name in names:
         if name not in known and name not in _GROUPS:

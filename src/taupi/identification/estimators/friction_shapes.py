@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import casadi as cs
 import numpy as np
 
-from taupi.checks import positive
+from taupi.checks import positive, real_array
 from taupi.dynamics.terms import Stribeck, Term, TermsLike
 from taupi.dynamics.terms.elastic import LinkSide
 from taupi.errors import NotIdentifiedError, TaupiError
@@ -62,7 +62,11 @@ class FrictionShapes:
     name: ClassVar[str] = "friction_shapes"
 
     def __post_init__(self) -> None:
-        start = np.asarray(self.start, dtype=float)
+        if not callable(self.shapes):
+            raise TaupiError(
+                "{shapes} is {got!r}, expected a function of positive numbers that returns terms.", got=self.shapes
+            )
+        start = real_array("start", self.start)
         if start.ndim != 1 or not len(start) or not (np.isfinite(start) & (start > 0)).all():
             raise TaupiError("{start} is {got!r}, expected positive numbers, one for each shape.", got=self.start)
         positive("factor", self.factor)

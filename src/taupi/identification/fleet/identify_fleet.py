@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from taupi.checks import real_array
 from taupi.dynamics.terms import TermsLike, drifting_terms, modulated_terms, resolve_terms
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.identifiability.base_parameters import BaseParameters
@@ -155,7 +156,7 @@ def _check_terms(own: Sequence[str], terms: TermsLike) -> None:
         raise TaupiError(
             "{terms} has friction that depends on load or bends with speed, expected terms that are linear."
         )
-    if isinstance(own, str) or not len(own):
+    if isinstance(own, str) or not isinstance(own, Collection) or not len(own):
         raise TaupiError("{own} is {got!r}, expected the names of terms, such as {other_own}.", got=own, other_own=OWN)
     known = [term.name for term in resolved]
     for name in own:
@@ -169,15 +170,18 @@ def _times(
     """Return when each log was recorded."""
     if when is None:
         return {arm: tuple(float(k) for k in range(len(each))) for arm, each in lists.items()}
+    stated, result = when if isinstance(when, Mapping) else {}, dict[str, tuple[float, ...]]()
     for arm, each in lists.items():
-        if arm not in when or len(when[arm]) != len(each):
+        moments = real_array("when", stated.get(arm, ()))
+        if moments.shape != (len(each),) or not np.isfinite(moments).all():
             raise TaupiError(
                 "{when} has {got} for {arm}, expected {expected} numbers, one for each log.",
-                got=len(when[arm]) if arm in when else "nothing",
+                got=moments.tolist() if arm in stated else "nothing",
                 arm=arm,
                 expected=len(each),
             )
-    return {arm: tuple(float(t) for t in when[arm]) for arm in lists}
+        result[arm] = tuple(moments.tolist())
+    return result
 
 
 def _fleet_rows(

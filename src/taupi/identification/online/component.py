@@ -13,6 +13,7 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from taupi.checks import is_number, real_array
 from taupi.dynamics.possible_samples import possible_signals
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Argument, TaupiError
@@ -147,10 +148,12 @@ class Component(ABC):
                 got=state,
                 expected=self.name,
             )
-        if not (type(dt) is float and 0 < dt < math.inf) and (np.ndim(dt) or not np.isfinite(dt) or dt <= 0):
-            raise TaupiError("{dt} is {got!r}, expected a positive number of seconds.", got=dt)
+        if not (type(dt) is float and 0 < dt < math.inf):
+            seconds = dt.item() if isinstance(dt, np.ndarray) and dt.ndim == 0 else dt
+            if not is_number(seconds) or seconds <= 0:
+                raise TaupiError("{dt} is {got!r}, expected a positive number of seconds.", got=dt)
         for name, value in zip(self.signals, signals, strict=True):
-            if not np.isfinite(np.asarray(value, dtype=float)).all():
+            if not np.isfinite(real_array(name, value)).all():
                 raise TaupiError("{argument} has entries that are not finite.", argument=Argument(name))
 
     # Over a log ---------------------------------------------------------------------------------------------------

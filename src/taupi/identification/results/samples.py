@@ -167,7 +167,7 @@ def samples(fit: Fit | CommandFit, count: int = 1000, seed: int = 0, anyway: boo
     >>> len(drawn), drawn.base.shape, drawn[3].n
     (51, (51, 8), 2)
     """
-    number, start = whole_number("count", count), int(seed)
+    number, start = whole_number("count", count), whole_number("seed", seed, least=0)
     if isinstance(fit, CommandFit):
         from taupi.identification.results.command_samples import command_samples
 
