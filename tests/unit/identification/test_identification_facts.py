@@ -14,6 +14,7 @@ from taupi.identification import weighting
 from taupi.identification.commands.model import resolve_kinds
 from taupi.identification.estimators.output_error import _statistics
 from taupi.identification.fleet.drift import random_walk
+from taupi.identification.fleet.fleet_fit import Fleet
 from taupi.identification.friction.dry_friction import friction_plan
 from taupi.identification.gains.gain_estimate import GainEstimate
 from taupi.identification.hidden_links.links import drive_of
@@ -241,6 +242,26 @@ def test_friction_that_does_not_change_is_hardly_followed():
     assert late.std(axis=0).max() < 0.012 and np.abs(late).max() < 0.03
 
 
+def gains_of(*values):
+    """Gains of an arm without errors."""
+    n = len(values)
+    arguments = (np.zeros((n, n)), np.full(n, np.nan), 1.0, np.zeros(10), "tip", np.zeros((2, n)), ())
+    return GainEstimate(tp.load("elbow2r"), np.array(values), *arguments)
+
+
+def test_one_gear_is_that_of_all_joints():
+    """And without gears, the motor side is the joint side."""
+    gains = gains_of(9.0, 4.0)
+    for ratio in (100, [100], [100.0, 100.0]):
+        assert gains.motor_table(ratio) == {"torque_per_ampere": [0.09, 0.04]}
+    assert gains.motor_table() == {"torque_per_ampere": [9.0, 4.0]}
+
+
+def test_a_box_has_two_corners():
+    with pytest.raises(TaupiError, match="lower, upper"):
+        tp.estimators.Feasible(boxes={"forearm": 3})
+
+
 REST = tp.momentum_observer(tp.load("elbow2r")).init()
 SWING = np.sin(np.arange(200)[:, None] / 20 + [0.0, 1.0])
 SWINGS = dict.fromkeys(("a", "b"), tp.Log(np.arange(200) / 100, SWING, tau=SWING))
@@ -259,6 +280,12 @@ SWINGS = dict.fromkeys(("a", "b"), tp.Log(np.arange(200) / 100, SWING, tau=SWING
         (lambda: tp.identify_fleet(tp.load("elbow2r"), SWINGS, when={"a": [np.nan], "b": [0]}), "when"),
         (lambda: tp.identify_fleet(tp.load("elbow2r"), SWINGS, when={"a": 3, "b": [0]}), "when"),
         (lambda: tp.identify_fleet(tp.load("elbow2r"), SWINGS, own=3), "own"),
+        (lambda: tp.validate(3, SWINGS["a"]), "fit"),
+        (lambda: tp.compare(3, 4, SWINGS["a"]), "first"),
+        (lambda: gains_of(9.0, 4.0).motor_table([1.0, 2.0, 3.0]), "ratio"),
+        (lambda: gains_of(9.0, 4.0).motor_table([100.0, 0.0]), "ratio"),
+        (lambda: gains_of(9.0, 4.0).calibrated(3), "log"),
+        (lambda: Fleet({}, {}, {}, {}, {}).changes("much"), "limit"),
         (lambda: resolve_kinds(3), "terms"),
         (lambda: resolve_kinds((3,)), "terms"),
     ],

@@ -12,7 +12,7 @@ import numpy as np
 from taupi.checks import or_none, positive, whole_number
 from taupi.errors import Argument, TaupiError
 from taupi.identification.physical.link_bounds import LinkBounds, Shape
-from taupi.identification.physical.region import Range, Region, consistent_region, mass_range
+from taupi.identification.physical.region import Range, Region, both_ends, consistent_region, mass_range
 from taupi.identification.physical.standard_parameters import (
     ConsistentSolution,
     constrained_least_squares,
@@ -83,6 +83,8 @@ class Feasible:
                 )
         for link, limits in (self.mass_bounds or {}).items():
             mass_range(limits, f"mass_bounds[{link!r}]")
+        for link, corners in (self.boxes or {}).items():
+            both_ends(corners, f"boxes[{link!r}]")
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from taupi.checks import positive
+from taupi.checks import not_negative, positive
 from taupi.errors import unknown
 from taupi.identification.fleet.drift import Drift, drift_of, slopes
 from taupi.identification.fleet.population import LEAST_ARMS, ParameterSpread, Standing, compare_arms
@@ -194,6 +194,7 @@ class Fleet(Mapping[str, Fit]):
 
         An arm's own earlier logs reveal a fault better than other arms do, because friction differs from arm to arm.
         """
+        not_negative("limit", limit)
         rows = []
         for arm, estimate in self.estimates.items():
             slope, error = slopes(np.array(estimate.when, dtype=float), estimate.by_log, estimate.by_log_variance)

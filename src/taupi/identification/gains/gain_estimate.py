@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taupi.checks import real_array
+from taupi.errors import TaupiError
 from taupi.identification.payloads.difference import STRETCHES
 from taupi.identification.results.uncertainty import student_intervals
 from taupi.model.robot import Robot
@@ -71,14 +73,18 @@ class GainEstimate:
         """
         return student_intervals(self.values, self.stderr, np.array(STRETCHES - 1), level)
 
-    def motor_table(self, ratio: Sequence[float] = ()) -> dict[str, list[float]]:
+    def motor_table(self, ratio: float | Sequence[float] = ()) -> dict[str, list[float]]:
         """Return what the [motor] table of a column mapping states: torque_per_ampere, N m/A at the motor.
 
         Args:
             ratio: The ratio of the gears, one or one per joint; without it, the motor side is the joint side.
         """
-        ratios = np.asarray(ratio, dtype=float) if len(ratio) else np.ones(1)
-        return {"torque_per_ampere": [_rounded(v) for v in self.values / ratios]}
+        n, ratios = len(self.values), real_array("ratio", ratio)
+        ratios = ratios if ratios.size else np.ones(1)
+        if ratios.shape not in ((), (1,), (n,)) or not (np.isfinite(ratios) & (ratios != 0)).all():
+            raise TaupiError("{ratio} is {got!r}, expected a number, or one for each of {n} joints.", got=ratio, n=n)
+        # Six digits are more than any calibration has.
+        return {"torque_per_ampere": [float(f"{v:.6g}") for v in self.values / ratios]}
 
     @property
     def columns(self) -> dict[str, object]:
@@ -87,6 +93,8 @@ class GainEstimate:
 
     def calibrated(self, log: Log) -> Log:
         """Return a `log` whose torques are its currents times these gains."""
+        if not isinstance(log, Log):
+            raise TaupiError("{log} is {got!r}, expected a Log: taupi.read_log(...).", got=log)
         (current,) = log.need("current")
         return log.with_(tau=current * self.values, notes="torques are currents times calibrated gains")
 
@@ -144,8 +152,3 @@ class GainEstimate:
 
     def _repr_html_(self) -> str:
         return html_table(self.summary, self.rows(), self.notes)
-
-
-def _rounded(value: float) -> float:
-    """Return a number with six digits, more than any calibration has."""
-    return float(f"{value:.6g}")

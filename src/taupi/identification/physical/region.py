@@ -195,7 +195,7 @@ def consistent_region(
     rows = [(w, _NO_SHARE if (w * loads).any() else 0.0, f"{label} at zero") for w, label in signs]
     rows += _mass_rows(standard, mass_bounds or {}, total_mass)
     for name, corners in (boxes or {}).items():
-        box = Box(*_pair(corners, f"boxes[{name!r}]"))
+        box = Box(*both_ends(corners, f"boxes[{name!r}]"))
         rows += _shape_rows(standard, name, [linear(f) for f in box.faces()], "its centre of mass at its box")
     for name, shape in (shapes or {}).items():
         if not isinstance(shape, Shape):
@@ -220,7 +220,8 @@ def _links_named(standard: Parameters, name: str) -> list[int]:
     return [i for i, n in enumerate(names) if name in ("*", n)]
 
 
-def _pair(value: Any, what: str) -> tuple[Any, Any]:
+def both_ends(value: Any, what: str) -> tuple[Any, Any]:
+    """Return the lower and the upper end of a pair; `what` is its name in errors."""
     if isinstance(value, str) or not hasattr(value, "__len__") or len(value) != 2:
         raise TaupiError("{what} is {got!r}, expected (lower, upper).", what=what, got=value)
     return value[0], value[1]
@@ -228,7 +229,7 @@ def _pair(value: Any, what: str) -> tuple[Any, Any]:
 
 def mass_range(value: Range, what: str) -> Range:
     """Return the ends of a range of masses, kg; `what` is its name in errors."""
-    ends = _pair(value, what)
+    ends = both_ends(value, what)
     try:
         low, high = float(ends[0]), float(ends[1])
     except (TypeError, ValueError):

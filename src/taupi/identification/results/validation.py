@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taupi.errors import TaupiError
+from taupi.errors import Argument, TaupiError
 from taupi.identification.equations.equations import ComparedTorques
 from taupi.identification.equations.joints import RigidJoints
 from taupi.identification.results.fit import Fit
@@ -171,6 +171,7 @@ def validate(
     >>> tp.validate(fit, log(1)).relative < 1e-3
     True
     """
+    _require_fit("fit", fit)
     return validate_log(fit, log, *settle_prediction(validate, options, reading, preparation))
 
 
@@ -190,6 +191,14 @@ def validate_log(fit: Fit, log: LogLike, reading: Reading, changes: Mapping[str,
 def validate_recordings(fit: Fit, recordings: Sequence[Recording]) -> Validation:
     """Return how well a fit predicts the runs of a log in memory, with its cutoff for predictions; every row counts."""
     return validation_of(fit, ComparedTorques.of_runs(compared_runs(fit, recordings)), recordings[0].source.first)
+
+
+def _require_fit(name: str, fit: object) -> None:
+    """Refuse what is no fit from torques; `name` is the argument."""
+    if not isinstance(fit, Fit):
+        raise TaupiError(
+            "{argument} is {got!r}, expected a Fit: taupi.identify(...).", argument=Argument(name), got=fit
+        )
 
 
 def compared_runs(fit: Fit, recordings: Sequence[Recording]) -> list[ComparedTorques]:
@@ -347,6 +356,8 @@ def compare(
     True
     """
     settings, changes = settle_prediction(compare, options, reading, preparation)
+    _require_fit("first", first)
+    _require_fit("second", second)
     if first.robot.joint_names != second.robot.joint_names:
         raise TaupiError(
             "The fits are for different robots: {robot} and {robot_name}.",
