@@ -75,8 +75,19 @@ def connected(client: object) -> Iterator[Client]:
     from distributed.comm import CommClosedError
 
     try:
-        with _checked(module, client) as checked:
-            yield checked
+        if isinstance(client, str | os.PathLike):
+            with _connection(module, client) as own:
+                _check(own)
+                yield own
+        elif isinstance(client, module.Client) and not client.asynchronous:
+            _check(client)
+            yield client
+        else:
+            raise TaupiError(
+                "{client} is {got!r}, expected a dask.distributed.Client that is not asynchronous, or the "
+                "address of a scheduler, such as 'tcp://head:8786'.",
+                got=client,
+            )
     except (module.CancelledError, CommClosedError) as error:
         raise lost(error) from None
 
@@ -84,23 +95,6 @@ def connected(client: object) -> Iterator[Client]:
 def lost(error: Exception) -> TaupiError:
     """Return the error of a cluster that went away."""
     return TaupiError("The cluster was lost: {error}.", remedy="Start again; finished logs are kept.", error=error)
-
-
-@contextmanager
-def _checked(module: ModuleType, client: object) -> Iterator[Client]:
-    if isinstance(client, str | os.PathLike):
-        with _connection(module, client) as own:
-            _check(own)
-            yield own
-        return
-    if not isinstance(client, module.Client) or client.asynchronous:
-        raise TaupiError(
-            "{client} is {got!r}, expected a dask.distributed.Client that is not asynchronous, or the "
-            "address of a scheduler, such as 'tcp://head:8786'.",
-            got=client,
-        )
-    _check(client)
-    yield client
 
 
 def _connection(module: ModuleType, place: str | os.PathLike[str]) -> Client:

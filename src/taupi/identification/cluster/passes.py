@@ -200,7 +200,12 @@ class ClusterPasses:
             # A worker that died may have had other logs as well, which are not to blame: now each log runs on its own.
             for k in self._kept(self._shared(missing), submitted, keep):
                 if self._kept([[k]], submitted, keep, name="alone"):
-                    keep(k, _deadly(log_names(self.logs)[k]))
+                    deadly = TaupiError(
+                        "{name}: every worker that was given this log died.",
+                        remedy="Give workers more memory, or look at the log alone: taupi identify ... on one machine.",
+                        name=log_names(self.logs)[k],
+                    )
+                    keep(k, deadly)
         return [results[k] for k in range(len(self.logs))]
 
     def _shared(self, logs: Sequence[int]) -> list[list[int]]:
@@ -303,14 +308,6 @@ def _outcome(future: Future) -> Any:
         return _KILLED
     except (CancelledError, OSError) as error:
         raise lost(error) from None
-
-
-def _deadly(name: str) -> TaupiError:
-    return TaupiError(
-        "{name}: every worker that was given this log died.",
-        remedy="Give workers more memory, or look at the log alone: taupi identify ... on one machine.",
-        name=name,
-    )
 
 
 def _unreachable(name: str) -> TaupiError:

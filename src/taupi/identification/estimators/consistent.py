@@ -110,22 +110,16 @@ class Consistent:
         """Return the estimator with this `prior_weight`."""
         return replace(self, prior_weight=prior_weight)
 
-    def _bounded(self) -> Feasible | None:
-        """Return the estimator without exceptions, if bounds or a weight are stated."""
-        if self.bounds is None and self.prior_weight is None:
-            return None
-        bounded = Feasible(prior_weight=self.prior_weight)
-        return bounded if self.bounds is None else bounded.with_bounds(self.bounds)
-
     def _settings(self) -> dict[str, object]:
         return {"significance": self.significance, "size": self.size}
 
     def fit(self, problem: Problem) -> Fit:
         """Return the fit of a `problem`."""
-        bounded = self._bounded()
-        if bounded is not None:
-            return bounded.fit_as(self.name, bounded.settings(), problem)
-        return self._fit(problem)
+        if self.bounds is None and self.prior_weight is None:
+            return self._fit(problem)
+        bounded = Feasible(prior_weight=self.prior_weight)
+        bounded = bounded if self.bounds is None else bounded.with_bounds(self.bounds)
+        return bounded.fit_as(self.name, bounded.settings(), problem)
 
     def _fit(self, problem: Problem, solved: FeasibleSolution | None = None) -> Fit:
         """Return the fit without bounds, from its solution among real bodies if that is known already."""

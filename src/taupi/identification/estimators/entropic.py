@@ -106,7 +106,9 @@ class Entropic:
             )
         evidence = {s: _solution(problem, step.prior, step.weights, s).log_evidence for s in _GRID}
         pi, projection = step.prior.parameters(step.solution.z), problem.base.projection
-        covariance = _posterior(problem, step)
+        to_base = projection @ step.prior.basis
+        covariance = to_base @ step.solution.covariance @ to_base.T
+        covariance = 0.5 * (covariance + covariance.T)
         free, _ = weighted_least_squares(problem, 0)
         return assemble(
             problem,
@@ -143,13 +145,6 @@ def counted_weights(problem: Problem, weights: Weights) -> Weights:
 def independent_share(problem: Problem) -> float:
     """Return how many independent samples a row is worth, on average over all logs."""
     return sum(f.independent for f in problem.factors) / max(sum(f.rows for f in problem.factors), 1)
-
-
-def _posterior(problem: Problem, step: _Step) -> np.ndarray:
-    """Return the covariance (b, b) of the base parameters."""
-    to_base = problem.base.projection @ step.prior.basis
-    covariance = to_base @ step.solution.covariance @ to_base.T
-    return 0.5 * (covariance + covariance.T)
 
 
 def _noise(problem: Problem, step: _Step) -> Weights:

@@ -24,7 +24,7 @@ from taupi.identification.friction.fitted_terms import (
     unshaped_friction,
     with_friction_shapes,
 )
-from taupi.identification.hidden_links.links import HiddenLinks, MotorSignals, drive_of, motor_log, smooth_motors
+from taupi.identification.hidden_links.links import HiddenLinks, drive_of, motor_log, smooth_motors
 from taupi.identification.hidden_links.solver import Solver, torques_of
 from taupi.identification.inputs import FitInputs, PriorLike
 from taupi.identification.problem import prior_of
@@ -96,8 +96,15 @@ class OutputError:
         solver = Solver(links, drive, self.iterations)
         solver.solve(base.project(prior))
         settings = dataclasses.replace(settings, cutoff_hz=cutoff_hz)
-        fit = _fit(solver, base, terms, prior, settings, _log_record(motors, drive), inputs.seed)
-        return fit, (_validation(fit, solver, log),) if validated else ()
+        source, rate_hz = motors.source, 1 / (drive.h * drive.steps)
+        name = os.path.basename(source.path) or "log"
+        record = LogRecord(name, source.path, source.sha256, rate_hz, drive.cutoff_hz, notes=drive.notes)
+        fit = _fit(solver, base, terms, prior, settings, record, inputs.seed)
+        if not validated:
+            return fit, ()
+        seen, names = torques_of(solver, solver.x), fit.equations.layout.names[fit.robot.n :]
+        compared = ComparedTorques(names, seen.time, seen.measured, seen.predicted, seen.raw, seen.notes)
+        return fit, (validation_of(fit, compared, log),)
 
 
 # Settings of the preparation that have no meaning where the links are simulated.
@@ -270,16 +277,3 @@ def _statistics(solver: Solver, base: BaseParameters, v: np.ndarray) -> tuple[Jo
         rms, relative, r2 = errors_of(tau[:, j], tau[:, j] - residual[:, j])
         result.append(JointStatistics(name, len(tau), rms, relative, r2, float(1 / solver.weight[j])))
     return tuple(result)
-
-
-def _log_record(log: Log, drive: MotorSignals) -> LogRecord:
-    name = os.path.basename(log.source.path) or "log"
-    return LogRecord(
-        name, log.source.path, log.source.sha256, 1 / (drive.h * drive.steps), drive.cutoff_hz, notes=drive.notes
-    )
-
-
-def _validation(fit: Fit, solver: Solver, log: Log) -> Validation:
-    motors, names = torques_of(solver, solver.x), fit.equations.layout.names[fit.robot.n :]
-    compared = ComparedTorques(names, motors.time, motors.measured, motors.predicted, motors.raw, motors.notes)
-    return validation_of(fit, compared, log)

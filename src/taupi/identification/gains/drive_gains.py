@@ -240,6 +240,7 @@ class _Calibration:
         body = np.append(self.mass, solution.theta[-10:-1])
         names = [r.source.name for r in (*self.problem.recordings, *self.loaded)]
         power = np.maximum(_sizes(blocks, self.robot.n), 1e-300)
+        left = np.sqrt(np.sum(solution.noise**2, axis=1) / np.sum(power**2, axis=1))
         return GainEstimate(
             robot=self.robot,
             values=gains,
@@ -250,7 +251,11 @@ class _Calibration:
             frame=self.frame.name,
             relative=solution.noise / power,
             logs=tuple(names),
-            notes=tuple(self._notes(solution, power)),
+            notes=(
+                f"currents are explained up to {left[0]:.2%} without the load and {left[1]:.2%} with it",
+                "friction of the loaded logs may differ from that of the others; errors are by the model, or by leaving out one "
+                f"of {STRETCHES} stretches of time, whichever are larger",
+            ),
         )
 
     def _seen_load(self) -> np.ndarray:
@@ -347,14 +352,6 @@ class _Calibration:
                 ),
                 names=names,
             )
-
-    def _notes(self, solution: LikeliestGains, power: np.ndarray) -> list[str]:
-        left = np.sqrt(np.sum(solution.noise**2, axis=1) / np.sum(power**2, axis=1))
-        return [
-            f"currents are explained up to {left[0]:.2%} without the load and {left[1]:.2%} with it",
-            "friction of the loaded logs may differ from that of the others; errors are by the model, or by leaving out one of "
-            f"{STRETCHES} stretches of time, whichever are larger",
-        ]
 
 
 def _sizes(blocks: Sequence[CurrentRows], n: int) -> np.ndarray:

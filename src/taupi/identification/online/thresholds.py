@@ -367,16 +367,20 @@ def find_thresholds(
         )
     n, rate = len(joints), _ALONE * calibration.false_alarms_per_hour / len(joints) / (_RANGES + 1)
     edges = [_edges(np.concatenate([r.speed[:, j] for r in residuals]), standing[j]) for j in range(n)]
-    tails = [
-        [Tail.of([_peaks(r, j, *ends) for r in residuals]) for ends in _ranges(standing[j], edges[j])] for j in range(n)
-    ]
-    moving = _shape_in_motion([t for row in tails for t in row[1:]])
-    shapes = [_shape_at_rest([row[0] for row in tails]), *[moving] * _RANGES]
+    tails = []
+    for j, own in enumerate(edges):
+        moving = zip(own[:-1].tolist(), [*own[1:-1].tolist(), np.inf], strict=True)
+        ranges = [(0.0, standing[j]), *moving]
+        tails.append([Tail.of([_peaks(r, j, *ends) for r in residuals]) for ends in ranges])
+    in_motion = _shape_in_motion([t for row in tails for t in row[1:]])
+    shapes = [_shape_at_rest([row[0] for row in tails]), *[in_motion] * _RANGES]
     torques = []
     for j, row in enumerate(tails):
         joint = Tail.of([_peaks(r, j, 0.0, np.inf) for r in residuals])
-        own = [(t if t.count >= _FEWEST else joint).exceeded(rate, hours, c) for t, c in zip(row, shapes, strict=True)]
-        torques.append([own[0], *own])
+        above = [
+            (t if t.count >= _FEWEST else joint).exceeded(rate, hours, c) for t, c in zip(row, shapes, strict=True)
+        ]
+        torques.append([above[0], *above])
     speeds = [_increasing([0.0, standing[j], *((e[:-1] + e[1:]) / 2)]) for j, e in enumerate(edges)]
     return Thresholds(joints, np.array(speeds), np.array(torques), standing, calibration, hours)
 
@@ -385,10 +389,6 @@ def _edges(speeds: np.ndarray, standing: float) -> np.ndarray:
     """Return the ends of the ranges of a joint's speeds above standstill, with equally many samples in each."""
     moving = speeds[speeds >= standing]
     return np.quantile(moving, np.linspace(0, 1, _RANGES + 1)) if len(moving) else np.full(_RANGES + 1, standing)
-
-
-def _ranges(standing: float, edges: np.ndarray) -> list[tuple[float, float]]:
-    return [(0.0, standing), *zip(edges[:-1].tolist(), [*edges[1:-1].tolist(), np.inf], strict=True)]
 
 
 def _peaks(r: Residuals, joint: int, low: float, high: float) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -30,7 +29,6 @@ from taupi.identification.results.fit import Fit
 from taupi.identification.results.fit_file import load_torque_fit
 from taupi.identification.results.verdict import Level
 from taupi.identification.rows.preparation import PredictionOptions, Preparation, settle_prediction
-from taupi.identification.rows.recording import Recording
 from taupi.model.body import move_body, smallest_eigenvalue, why_not_physical
 from taupi.model.robot import BASE, Robot
 from taupi.model.robot_parts import Frame
@@ -193,7 +191,8 @@ def identify_payload(
     columns, size = payload_columns(fit.basis, frame), body_size(fit.robot, frame)
     prepared = dataclasses.replace(fit.preparation, **changes)
     recordings = later_recordings(fit.basis, prepared, fit.logs, log, settings)
-    gain = _usual_uncertainty(recordings) if stated is None else stated
+    on_gains = any(rests_on_gains(r.source.first) for r in recordings)
+    gain = (_STATED if on_gains else _MEASURED) if stated is None else stated
     spread, noise = fit_errors(fit), np.array([j.noise or j.rms for j in fit.joints])
     depends = any(isinstance(term, Load) for term in fit.terms)
     theta, mass = np.zeros(10), 0.1 * max(total_mass(fit.robot), 1.0)
@@ -236,14 +235,9 @@ def identify_payload(
         relative=estimate.relative,
         before=estimate.before,
         logs=names,
-        notes=(*_fit_notes(fit), *_notes(estimate, body, determined, gain, names)),
+        notes=tuple(_notes(fit, estimate, body, determined, gain, names)),
         noise=estimate.noise,
     )
-
-
-def _clear(estimate: Difference) -> np.ndarray:
-    """Return which of ten parameters are more than two standard errors from zero."""
-    return np.asarray(np.abs(estimate.values) > 2 * np.sqrt(np.diag(estimate.covariance)))
 
 
 def _too_far(estimate: Difference, size: float) -> bool:
@@ -257,7 +251,8 @@ def _mass_is_hidden(robot: Robot, estimate: Difference, size: float) -> bool:
     """Return whether the log shows a first moment of a body, but not its mass."""
     mass, error = float(estimate.values[0]), float(np.sqrt(estimate.covariance[0, 0]))
     unknown = error > max(abs(mass), _UNCERTAIN * max(total_mass(robot), 1.0))
-    return _too_far(estimate, size) or (unknown and bool((_moments_determined(estimate) & _clear(estimate)).any()))
+    clear = np.abs(estimate.values) > 2 * np.sqrt(np.diag(estimate.covariance))
+    return _too_far(estimate, size) or (unknown and bool((_moments_determined(estimate) & clear).any()))
 
 
 def _moments_determined(estimate: Difference) -> np.ndarray:
@@ -265,11 +260,6 @@ def _moments_determined(estimate: Difference) -> np.ndarray:
     variance = np.maximum(np.diag(estimate.covariance), 1e-300)
     told = np.diag(estimate.guessed) < 0.5 * variance
     return np.asarray(told & np.isin(np.arange(10), (1, 2, 3)))
-
-
-def _usual_uncertainty(recordings: Sequence[Recording]) -> float:
-    """Return the share by which torques are usually off as a whole, one standard deviation."""
-    return _STATED if any(rests_on_gains(r.source.first) for r in recordings) else _MEASURED
 
 
 def fit_of(fit: object, name: str = "fit") -> Fit:
@@ -378,20 +368,18 @@ def _refuse_undetermined(robot: Robot, estimate: Difference) -> None:
         )
 
 
-def _fit_notes(fit: Fit) -> list[str]:
-    """Return a note if the fit without the payload is not to be trusted."""
-    if fit.verdict.level is Level.GOOD:
-        return []
-    return [f"the fit of the robot without the payload is {fit.verdict.level}: {' '.join(fit.verdict.reasons[:1])}"]
-
-
 def _notes(
-    estimate: Difference, body: np.ndarray, determined: np.ndarray, gain: float, names: tuple[str, ...]
+    fit: Fit, estimate: Difference, body: np.ndarray, determined: np.ndarray, gain: float, names: tuple[str, ...]
 ) -> list[str]:
-    notes = [
+    """Return what is to be known about the payload, first of all whether the fit without it is not to be trusted."""
+    notes = []
+    if fit.verdict.level is not Level.GOOD:
+        why = " ".join(fit.verdict.reasons[:1])
+        notes.append(f"the fit of the robot without the payload is {fit.verdict.level}: {why}")
+    notes.append(
         f"the relative error of the torque in {', '.join(names)} falls from {estimate.before:.2%} to {estimate.relative:.2%} "
         "with the payload"
-    ]
+    )
     if not determined[0]:
         notes.append(
             "only first moments are seen: of a known mass, each is this mass times where its centre lies along that axis"

@@ -86,6 +86,9 @@ def assemble(
     covariance = uncertain.covariance + _shape_covariance(problem)
     undetermined = solution.undetermined | uncertain.unknown
     moved = shifts(*fitted, solution.x, solution.spread)
+    record = fit_record(problem.robot, problem.seed)
+    record |= {"skipped": [asdict(each) for each in problem.skipped]} if problem.skipped else {}
+    record |= {"machines": list(problem.machines)} if problem.machines else {}  # of a cluster
     sensitive = sensitivity_note(problem.names, solution.x, covariance, moved, undetermined)
     return Fit(
         robot=problem.robot,
@@ -110,7 +113,7 @@ def assemble(
             *notes,
         ),
         logs=problem.records,
-        record=fit_record(problem.robot, problem.seed) | _reading_record(problem),
+        record=record,
         prior=problem.prior,
         cutoffs=problem.cutoffs,
         shifts=moved,
@@ -155,12 +158,6 @@ def statistics(problem: Problem, x: np.ndarray, weights: Weights) -> tuple[Joint
 def fit_record(robot: Robot, seed: int) -> dict[str, object]:
     """Return the record of a fit besides its logs: version, robot, seed."""
     return {"version": __version__, "robot": robot.name, "fingerprint": robot.fingerprint, "seed": seed}
-
-
-def _reading_record(problem: Problem) -> dict[str, object]:
-    """Return the record of logs that were left out, and of the kinds of machines of a cluster, if there are any."""
-    record: dict[str, object] = {"skipped": [asdict(each) for each in problem.skipped]} if problem.skipped else {}
-    return record | ({"machines": list(problem.machines)} if problem.machines else {})
 
 
 def _shape_covariance(problem: Problem) -> np.ndarray:

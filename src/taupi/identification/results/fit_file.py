@@ -103,7 +103,11 @@ def load_fit(path: str | os.PathLike[str]) -> Fit | CommandFit:
     """
     file = path_of(path)
     file = file / "fit.json" if file.is_dir() else file
-    data = _check_schema(_parse(file), file)
+    expected = f"a fit of taupi, {SCHEMA}"
+    content = read_bytes(file, expected, budget().data_bytes, "Write one with taupi.write_fit or `taupi identify`.")
+    if content.count(b"[") + content.count(b"{") > budget().nodes:
+        raise TaupiError("{file} is not JSON of a fit: it has more lists than a fit has.", file=printable(file))
+    data = _check_schema(parse_json(content, printable(file), expected), file)
     of_commands = data["schema"] == COMMAND_SCHEMA
     try:
         data = conformed(data, CommandFitData if of_commands else FitData, "it")
@@ -113,9 +117,8 @@ def load_fit(path: str | os.PathLike[str]) -> Fit | CommandFit:
         ) from None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", TaupiWarning
-            )  # warnings about the description were given when it was first read
+            # Warnings about the description were given when it was first read.
+            warnings.simplefilter("ignore", TaupiWarning)
             robot = reads(data["description"], data["robot"], str(file))
         robot = dataclasses.replace(robot, source=_source_from_data(data.get("source"), robot.source))
         if of_commands:
@@ -233,14 +236,6 @@ def _plain(value: object) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     return value.item() if hasattr(value, "item") else value
-
-
-def _parse(file: Path) -> Any:
-    expected = f"a fit of taupi, {SCHEMA}"
-    data = read_bytes(file, expected, budget().data_bytes, "Write one with taupi.write_fit or `taupi identify`.")
-    if data.count(b"[") + data.count(b"{") > budget().nodes:
-        raise TaupiError("{file} is not JSON of a fit: it has more lists than a fit has.", file=printable(file))
-    return parse_json(data, printable(file), expected)
 
 
 def _checked(fit: Fit) -> Fit:

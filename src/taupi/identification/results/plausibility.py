@@ -38,7 +38,9 @@ def reasons_of_fit(fit: Fit) -> tuple[Reason, ...]:
 
 def reasons_of_errors(fit: Fit) -> tuple[Reason, ...]:
     """Return the reasons that cost nothing to find."""
-    return (*_poor_fit(fit), *_poor_joints(fit), *_fallback(fit), *reasons_of_springs(fit))
+    replaced = fit.status.outcome is Outcome.REPLACED
+    fallback = [Reason("fallback", fit.status.message, Level.DOUBTFUL)] if replaced else []
+    return (*_poor_fit(fit), *_poor_joints(fit), *fallback, *reasons_of_springs(fit))
 
 
 def reasons_of_bodies(fit: Fit) -> tuple[Reason, ...]:
@@ -108,11 +110,6 @@ def _poor_joints(fit: Fit) -> list[Reason]:
     return [Reason("unexplained", sentence, level, tuple(poor), {"worst": worst.relative}, f"{_CHECK}.")]
 
 
-def _fallback(fit: Fit) -> list[Reason]:
-    replaced = fit.status.outcome is Outcome.REPLACED
-    return [Reason("fallback", fit.status.message, Level.DOUBTFUL)] if replaced else []
-
-
 def _unreal_bodies(fit: Fit) -> list[Reason]:
     try:
         consistency = fit.consistency
@@ -129,6 +126,7 @@ def _unreal_bodies(fit: Fit) -> list[Reason]:
 
 
 def _implausible_masses(fit: Fit) -> list[Reason]:
+    """Return a reason if a link is far too heavy, or many are far too light."""
     links = slice(0, len(fit.robot.parameters), LINK_SIZE)
     try:
         masses, prior = fit.consistency.values[links], fit.prior[links]
@@ -142,7 +140,11 @@ def _implausible_masses(fit: Fit) -> list[Reason]:
     if masses[k] > max(HEAVIER * prior[k], prior.sum()):
         sentence = f"Link {name!r} would weigh {masses[k]:.3g} kg, but its description says {prior[k]:.3g} kg."
         numbers = {"mass": float(masses[k]), "described": float(prior[k])}
-        return [Reason("masses", sentence, Level.WRONG, (), numbers, _remedy_of_masses(fit))]
+        remedy = f"{_CHECK}."
+        if unknown := int(fit.undetermined.sum()):  # that may be the only reason
+            longer = "record a longer motion, or use the estimator 'entropic'"
+            remedy = f"The logs leave {unknown} parameters open: {longer}. {_CHECK}, too."
+        return [Reason("masses", sentence, Level.WRONG, (), numbers, remedy)]
     light = stated & (masses < LIGHTER * prior)
     if light.sum() >= max(2, stated.sum() / 2):
         links_text = f"{int(light.sum())} of {int(stated.sum())} links"
@@ -150,10 +152,3 @@ def _implausible_masses(fit: Fit) -> list[Reason]:
         # Springs and controllers that carry the arm have the same effect: no reason against the fit, but one against an export.
         return [Reason("masses", sentence, Level.GOOD, (), {"light": int(light.sum())}, f"{_CHECK}.")]
     return []
-
-
-def _remedy_of_masses(fit: Fit) -> str:
-    """Return what to do about a link that is far too heavy: a log that leaves parameters open may be the only reason."""
-    if not (unknown := int(fit.undetermined.sum())):
-        return f"{_CHECK}."
-    return f"The logs leave {unknown} parameters open: record a longer motion, or use the estimator 'entropic'. {_CHECK}, too."
