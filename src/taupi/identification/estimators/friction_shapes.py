@@ -118,7 +118,7 @@ class ShapedFit:
         stderr: Their standard errors (k,).
         before: The relative weighted residual at the start of the search.
         after: The relative weighted residual with the best shapes.
-        in_memory: Those of the fitted logs that are in memory.
+        in_memory: The fitted logs that are in memory.
     """
 
     fit: Fit

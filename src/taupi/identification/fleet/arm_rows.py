@@ -67,7 +67,7 @@ class ArrowSolution:
     undetermined: np.ndarray
 
     def apart(self, pooled: Sequence[bool]) -> np.ndarray:
-        """Return the variances (k, o) of own parameters less those of a typical arm.
+        """Return the variances (k, o) of own parameters without the errors that all arms have in common.
 
         Errors of the shared parameters move all arms, mostly in the same way, which makes no difference between arms.
         """
@@ -79,7 +79,7 @@ class ArrowSolution:
 def solve_arrow(
     arms: Sequence[ArmTriangle], pooled: Sequence[bool], prior: np.ndarray, own_prior: np.ndarray
 ) -> ArrowSolution:
-    """Return the solution of arms, the shared parameters being those of the `pooled` ones.
+    """Return the solution of all arms; the shared parameters are determined by the `pooled` arms alone.
 
     What no row determines is taken from the `prior` (s,), and from `own_prior` (o,).
 
@@ -142,7 +142,7 @@ class FleetRows:
         return [*self.own, *self.shared, self.problem.base.count]
 
     def factors_of(self, arm: int, pieces: bool = False) -> list[JointFactor]:
-        """Return the factors of an arm, with `pieces` those of its stretches of time."""
+        """Return the factors of an arm: one per log and joint, or, with `pieces`, one for each stretch of time as well."""
         by_log = self._pieces_by_log if pieces else self._factors_by_log
         return [f for log in self.arms[arm] for f in by_log.get(log, ())]
 
@@ -289,9 +289,8 @@ def inflation(rows: FleetRows, fitted: WeightedArms, pooled: Sequence[bool]) -> 
         # The arm's own parameters of a joint have been fitted to the same stretches.
         free = len(scores) - count / joints
         if len(scores) >= _LEAST_STRETCHES and free >= 1:
-            median = (
-                1 - 2 / (9 * free)
-            ) ** 3  # of the mean of so many squares, whose expectation is 1 (Wilson and Hilferty)
+            # Of the mean of so many squares, whose expectation is 1 (Wilson and Hilferty).
+            median = (1 - 2 / (9 * free)) ** 3
             squares = np.sum((scores @ covariance) ** 2, axis=0) * len(scores) / free
             own_ratios.append(squares / np.maximum(np.diag(covariance), 1e-300) / median)
     own_ratio = np.median(own_ratios, axis=0) if own_ratios else np.ones(count)

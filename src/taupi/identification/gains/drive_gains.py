@@ -79,13 +79,13 @@ def identify_gains(
     centre and inertia are found as well. The likelihood of the currents is maximised over log a, everything else projected out
     (Golub & Pereyra 1973): gains as columns of a regressor would come out too small, since noise is in the currents. Torques that
     logs state, as currents times gains, are where the search begins, with what the unloaded logs show of these gains relative to
-    each other; a current with the opposite sign of its joint needs a
-    negative gain. Errors are those of the model, or from leaving out stretches of time, whichever are larger.
+    each other; a current with the opposite sign of its joint needs a negative gain. Errors are
+    those of the model, or from leaving out stretches of time, whichever are larger.
 
     Args:
         robot: The robot.
         unloaded: Logs with `current`, paths, or a list of them, without the load.
-        loaded: The same with the load.
+        loaded: Logs with `current`, paths, or a list of them, with the load.
         mass: The mass of the load, kg.
         at: The frame that the load is fixed to; the tip by default.
         terms: The joint terms, as in `taupi.identify`.

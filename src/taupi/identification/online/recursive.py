@@ -177,9 +177,8 @@ class RecursiveLeastSquares(Component):
             q: Vector, qd: Vector, qdd: Vector, tau: Vector, dt: Expression
         ) -> tuple[SX, Vector, Vector, Expression]:
             y = regressor(q, qd, qdd)
-            beside = self.model.torque(chain, q, qd, qdd) - y @ cs.DM(
-                self.values
-            )  # what depends on load or bends with speed
+            # What depends on load or bends with speed.
+            beside = self.model.torque(chain, q, qd, qdd) - y @ cs.DM(self.values)
             moves = cs.fabs(self.model.dry_state(qd)) > _MOVES
             variance = cs.DM(noise**2) / cs.fmin(2 * cutoff * dt, 1.0)
             grow = cs.if_else(cs.mmax(moves) > 0, cs.exp(dt / (2 * self.seconds)), 1.0)

@@ -325,7 +325,7 @@ class Residuals:
     seconds: float
 
     def part(self, samples: np.ndarray) -> Residuals:
-        """Return those of some `samples` (N,)."""
+        """Return the residuals of the `samples` (N,) that are True."""
         share = float(samples.mean())
         parts = self.torque[samples], self.speed[samples], self.q[samples], self.stretch[samples]
         return Residuals(*parts, self.seconds * share)
@@ -339,7 +339,7 @@ class Residuals:
 
     @classmethod
     def along(cls, log: Log, residual: np.ndarray, qd: np.ndarray) -> Residuals:
-        """Return the same for any `residual` (N, n) along a `log` with velocities `qd` (N, n)."""
+        """Return the residuals for a given `residual` (N, n) along a `log` with velocities `qd` (N, n)."""
         time = log.time - log.time[0]
         return cls(felt_torque(residual), np.abs(qd), log.q, (time // _STRETCH).astype(int), log.duration)
 

@@ -160,8 +160,8 @@ class FrictionFilter:
         """Return an observer's residual `r` (n,) minus what changed friction explains, and the next state, over SX.
 
         r sees friction through the observer's lag, so `s` and `qd` (n,) pass the same: x' = K (input - x), with K = `bandwidth`
-        (rad/s), over `dt`. The filter should learn friction, not contacts: joints learn where `gate` of
-        the result (n,) is 1, everywhere by default.
+        (rad/s), over `dt`. The filter should learn friction, not contacts: joints learn where `gate` of the result (n,) is 1,
+        everywhere by default.
         """
         n = self.n
         share = bandwidth * dt / (1 + bandwidth * dt)

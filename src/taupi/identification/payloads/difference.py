@@ -47,7 +47,7 @@ class Difference:
         by_joint: The approximate effect on theta (n, k) of changing the torque of one joint by 100 %: they add up to theta.
         errors: The remaining torque error of each joint (n,), root mean square, N m or N.
         relative: ||tau - tau_hat|| / ||tau|| over all joints, with theta.
-        before: The same without theta, with the parameters of the fit.
+        before: The relative error without theta, with the parameters of the fit.
     """
 
     values: np.ndarray

@@ -72,7 +72,7 @@ class PayloadEstimate:
         determined: Which of them the log determines (10,).
         gain_uncertainty: The share by which the gains of the drives may be off, one standard deviation.
         relative: ||tau - tau_hat|| / ||tau|| over all joints of the log, with the payload.
-        before: The same without the payload.
+        before: The relative error without the payload.
         logs: The names of the logs.
         notes: What was done and seen, in words.
         noise: The part of the covariance (10, 10) that the noise of the log causes, from few stretches of time.

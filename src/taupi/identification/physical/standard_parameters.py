@@ -170,7 +170,7 @@ class Consistency:
         values: The standard parameters pi (p,).
         exact: Whether B pi is the estimate itself.
         before: The relative error |Y_b x - tau| / |tau| of the estimate, rows weighted.
-        after: The same of B pi.
+        after: The relative error of B pi.
         distance: Distance from the prior, root mean square in units of each link's own scale; NaN if not known.
         active: The constraints that are active, in words.
     """

@@ -62,7 +62,7 @@ class HeldOut(Record):
         tracking: Root mean square of qdes - q: what a robot that follows its commands exactly would be wrong by.
         resolution: The smallest step that the encoder shows.
         band: Between which frequencies, Hz, 90 % of the motion of the blocks that test lies.
-        fitted_band: The same of the blocks that are fitted.
+        fitted_band: Between which frequencies, Hz, 90 % of the motion of the fitted blocks lies.
         seconds: How long the blocks that test are, together.
     """
 
@@ -225,7 +225,7 @@ class CommandFit:
         step: The longest step of the simulation, s, which the estimates of delay, damping and inertia belong to.
         status: How the search ended.
         joints: How well positions of the fitted logs are explained.
-        held_out: The same for blocks that were not fitted; None if the logs were too short.
+        held_out: How well positions of blocks that were not fitted are predicted; None if the logs were too short.
         aliases: Parameters that the logs tell apart badly.
         model_error: Whether residuals show that the model, and not noise, limits what is known: intervals are then too small.
         tried: The terms that were tried, in order, each with the gain in units of its standard error and whether it was kept.

@@ -36,7 +36,7 @@ class Spread:
     undetermined: np.ndarray
 
     def without(self, unknown: np.ndarray) -> Spread:
-        """Return it with those parameters (p,) set apart of which nothing is known, whatever a simulation without noise says."""
+        """Return the spread with the `unknown` parameters (p,) set apart, whatever a simulation without noise says of them."""
         new = unknown & ~self.undetermined
         kept = np.where(unknown, 0.0, 1.0)
         return dataclasses.replace(

@@ -34,7 +34,7 @@ class Reason(Record):
 
     Attributes:
         cause: What it is, in one word such as "degrees"; `verdict.causes.cause_names` lists the likely causes.
-        sentence: The same as a sentence, with its numbers.
+        sentence: What it is as a sentence, with its numbers.
         level: The level of the fit if this is the only reason.
         joints: The joints that it concerns; empty for all.
         numbers: The numbers in the sentence, by name; errors are relative, everything else is in SI units.
