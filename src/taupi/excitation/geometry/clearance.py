@@ -21,7 +21,7 @@ from taupi.model.capsule import Capsule
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Program
-from taupi.simulation.references import Piecewise
+from taupi.simulation.references import Motion, Piecewise
 
 # Intervals per second at first, and how often one that fails is halved: down to 1/64 ms.
 RATE_HZ = 1000.0
@@ -355,7 +355,7 @@ class Clearance:
             TaupiError: The motion has another number of joints, or its derivatives have no bounds.
         """
         bounded = _bounded(motion, self.robot.n)
-        end = positive("duration", getattr(bounded, "duration", None) if duration is None else duration)
+        end = positive("duration", bounded.duration if duration is None else duration)
         return certified(self, bounded, end, late)
 
     @property
@@ -393,13 +393,17 @@ class Clearance:
 
 
 class _BoundedPiecewise:
-    """A motion of polynomials with bounds of its derivatives."""
+    """A motion of polynomials with bounds of its derivatives.
+
+    Before and after its polynomials it has the speed of their ends, although it rests there: an interval that reaches across an
+    end where the motion starts or stops suddenly would otherwise be taken for one of rest.
+    """
 
     def __init__(self, motion: Piecewise) -> None:
         self.motion, self.duration = motion, float(motion.breaks[-1])
 
-    def __call__(self, t: np.ndarray) -> Any:
-        return self.motion(t)
+    def __call__(self, t: np.ndarray) -> Motion:
+        return self.motion(np.clip(t, self.motion.breaks[0], self.motion.breaks[-1]))
 
     def extent(self, order: int) -> tuple[np.ndarray, np.ndarray]:
         return piecewise_extent(self.motion, order)

@@ -228,6 +228,17 @@ def test_a_certificate_tightens_where_it_is_needed(arms):
     assert certificate.to_dict()["ok"] == certificate.ok
 
 
+@pytest.mark.parametrize(("first", "elbow", "speed"), [(0.0007, 0.5, 200.0), (-0.0097, 2.5, -200.0)], ids=["start", "stop"])
+def test_a_certificate_counts_motion_that_starts_or_stops_suddenly_within_an_interval(first, elbow, speed):
+    """The middle of the only interval is in the part where the motion rests."""
+    arm = tp.load("planar3r").bind(l1=0.5, l2=0.4, l3=0.3)
+    links = [{"link": k, "a": (-0.1, 0, 0), "b": (-0.3, 0, 0), "r": 0.03} for k in arm.link_names]
+    keep, since = tp.clearance(arm, capsules=links), np.arange(11) * 1e-3
+    motion = tp.SampledMotion(first + since, [[0.0, elbow + speed * t, 0.3] for t in since])
+    least = keep.distances(motion(np.linspace(0, 0.001, 1001)).q).min(axis=0)
+    assert (keep.certificate(motion, 0.001).bound <= least).all()
+
+
 def test_fourier_motions_have_certificates(arms, keep):
     motion = FourierMotion(np.full(arms.n, 0.1), np.full((arms.n, 1), 0.1), 2 * np.pi / 3, duration=3.0)
     dense = keep.distances(motion(np.linspace(0, 3, 4000)).q).min(axis=0)
