@@ -9,9 +9,11 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
+
 from taupi.errors import NotIdentifiedError
 from taupi.excitation.excitation import Excitation
-from taupi.excitation.limits.certificates import torque_certificate
+from taupi.excitation.limits.certificates import torque_certificate, torque_rate_certificate
 from taupi.excitation.motions.bounded import slowed
 from taupi.excitation.writers import FORMATS
 from taupi.excitation.writers.write import TimedMotion, checked_formats, samples_of
@@ -44,23 +46,27 @@ def refuse_results(folder: str | os.PathLike[str], force: bool) -> None:
 def at_speed(plan: Excitation, speed: float) -> Excitation:
     """Return a design whose motion is written at a share of its `speed`, with the proof of its torques at that speed.
 
-    A slow motion lacks the dynamic torques that help against gravity at full speed, so that its torques can be larger.
+    A slow motion lacks the dynamic torques that help against gravity at full speed, so that its torques, and their rates, can be
+    larger.
     """
     if speed == 1:
         return plan
-    quantity = f"torque at {speed:.3g} of the speed"
     note = f"Files have the motion at {speed:.3g} of its speed: {plan.duration / speed:.4g} s."
     proofs = dict(plan.certificates)
     if plan.margins.effort is not None:
-        motion = slowed(plan.motion, speed)
-        proof = torque_certificate(plan.robot, motion, plan.limits, plan.margins.effort, plan.margins.uncertainty)
-        proofs[quantity] = dataclasses.replace(proof, quantity=quantity)
-        if not proof.ok:
-            raise NotIdentifiedError(
-                "{sentence} Gravity is no longer helped by the motion.",
-                remedy="Use another {speed}, or a smaller {effort}.",
-                sentence=proofs[quantity].sentence,
-            )
+        motion, limits = slowed(plan.motion, speed), plan.limits
+        slow = [torque_certificate(plan.robot, motion, limits, plan.margins.effort, plan.margins.uncertainty)]
+        if np.isfinite(limits.torque_rate).any():
+            slow.append(torque_rate_certificate(plan.robot, motion, limits))
+        for proof in slow:
+            quantity = f"{proof.quantity} at {speed:.3g} of the speed"
+            proofs[quantity] = dataclasses.replace(proof, quantity=quantity)
+            if not proof.ok:
+                raise NotIdentifiedError(
+                    "{sentence} Gravity is no longer helped by the motion.",
+                    remedy="Use another {speed}, or a smaller {effort}.",
+                    sentence=proofs[quantity].sentence,
+                )
     plan = dataclasses.replace(plan, certificates=proofs, notes=(note, *plan.notes))
     return plan.with_record(speed=speed)
 

@@ -14,7 +14,7 @@ import taupi as tp
 from taupi.errors import NotIdentifiedError
 from taupi.excitation.limits.certificates import torque_certificate, torque_rate_certificate
 from taupi.excitation.limits.motion_limits import motion_limits
-from taupi.excitation.motions.bounded import slowed
+from taupi.excitation.motions.bounded import FourierMotion, slowed
 from taupi.excitation.search.starts import rough
 from taupi.excitation.settings import Margins
 from taupi.model.scalars import exact
@@ -267,6 +267,22 @@ def test_slow_motion_that_gravity_is_too_much_for_is_refused(tmp_path):
     weak = dataclasses.replace(plan(), limits=dataclasses.replace(plan().limits, effort=0.9 * still))
     with pytest.raises(NotIdentifiedError, match=r"torque at 0\.01 of the speed exceeds its limits"):
         weak.write(tmp_path / "slow", speed=0.01)
+    assert not (tmp_path / "slow").exists()
+
+
+def test_slow_motion_whose_torques_change_too_fast_is_refused(tmp_path):
+    """An arm that hangs and swings as it would by itself needs hardly any torque; at half of that speed it needs some."""
+    hanging, step = np.array([-np.pi / 2, 0.0]), 1e-4 * np.eye(2)
+    pull = (tp.gravity_torque(ARM)(hanging + step) - tp.gravity_torque(ARM)(hanging - step)) / 2e-4
+    squares, modes = np.linalg.eig(np.linalg.solve(tp.mass_matrix(ARM)(hanging), pull))
+    omega = np.sqrt(squares[0].real)
+    swing = FourierMotion(hanging, 0.05 * modes[:, :1].real, [[omega]] * 2, duration=2 * np.pi / omega)
+    at_most = torque_rate_certificate(ARM, swing, plan().limits).bound
+    limits = dataclasses.replace(plan().limits, torque_rate=1.2 * at_most)
+    swinging = dataclasses.replace(plan(), motion=swing, limits=limits)
+    swinging.write(tmp_path / "full")
+    with pytest.raises(NotIdentifiedError, match=r"torque rate at 0\.5 of the speed exceeds its limits"):
+        swinging.write(tmp_path / "slow", speed=0.5)
     assert not (tmp_path / "slow").exists()
 
 
