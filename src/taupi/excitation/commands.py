@@ -17,7 +17,8 @@ from taupi.checks import positive
 from taupi.dynamics.inverse import gravity_torque
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.terms import resolve_terms, term_parameters
-from taupi.errors import NotIdentifiedError, TaupiError
+from taupi.errors import NotIdentifiedError
+from taupi.excitation.criteria.information import stated_noise
 from taupi.excitation.excitation import LowestPoint, plain
 from taupi.excitation.excitation_folder import write_with
 from taupi.excitation.geometry.clearance import Clearance, ClearanceCertificate
@@ -284,9 +285,7 @@ def excite_commands(
     require_numbers(robot)
     law = Drive.of(drive).of_joints(range(robot.n), robot.n)
     known = motion_limits(robot, limits, torque=kept.effort is not None)
-    noise = np.broadcast_to(np.asarray(sigma, dtype=float), (robot.n,))
-    if not (np.isfinite(noise).all() and (noise > 0).all()):
-        raise TaupiError("{sigma} is {got!r}, expected the noise of encoders, rad, above 0.", got=sigma)
+    noise = stated_noise(robot, sigma)
     seconds, rate = positive("duration", duration), positive("rate_hz", rate_hz)
     begin = start_posture(robot, start, known)
     back = np.linalg.pinv(known.spread)  # from joints to the coordinates that move them

@@ -30,6 +30,7 @@ def excite(robot=ARM, duration=4.0, limits=LIMITS, starts=1, **settings):
         ({"limits": 3}, "expected the path of a TOML file, or a mapping"),
         ({"start": [9.0, 0.0]}, "start is outside the limits of 'shoulder': 9, expected -2 to 2"),
         ({"start": [0.0]}, r"start has shape \(1,\), expected \(2,\)"),
+        ({"start": [float("nan"), 0.0]}, r"start is \[nan, 0.0\], expected finite numbers"),
         ({"start": "missing.csv"}, "missing.csv"),
         ({"duration": 0.05}, "too short: 10 torques at 100 Hz for 10 parameters. Use at least duration="),
         ({"bandwidth": 0.5}, "too short for a motion with content up to 0.5 Hz. Use at least duration=7.0"),

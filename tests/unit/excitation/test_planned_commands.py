@@ -114,6 +114,8 @@ def test_an_unstable_drive_is_refused():
     [
         ({"sigma": 0}, "sigma"),
         ({"sigma": [1e-3, np.nan]}, "sigma"),
+        ({"sigma": [1e-3, 1e-3, 1e-3]}, "sigma"),
+        ({"sigma": "small"}, "sigma"),
         ({"rate_hz": -1}, "rate_hz"),
         ({"start": [9, 9]}, "start"),
     ],

@@ -77,6 +77,15 @@ def test_what_needs_a_motor_per_velocity_is_refused(tree, options, message):
         tp.simulate(tp.RigidPlant(tree), **{"duration": 0.1, "rate": 100, **options})
 
 
+def test_a_summary_ends_where_the_runs_do(tree):
+    """One position more than velocities: neither is taken for the other."""
+    q, qd, _ = states(tree, 3, seed=3)
+    plant, options = tp.RigidPlant(tree), {"duration": 0.1, "rate": 500, "initial": (q, qd)}
+    summary, batch = tp.ensembles.simulate_summary(plant, **options), tp.simulate_many(plant, **options)
+    assert np.array_equal(summary.q, batch.q[:, -1]) and np.array_equal(summary.qd, batch.qd[:, -1])
+    assert summary.units == batch[0].units
+
+
 def test_wrenches_at_several_frames():
     """Two wrenches in a plant are what they are in forward dynamics, along a run whose energy is accounted for."""
     robot = floating_tree(5, joints=1)

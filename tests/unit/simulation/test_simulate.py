@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from refusals import refused
 from support import error, random_robot
 
 import taupi as tp
@@ -155,6 +156,21 @@ def test_many_equal_one_by_one_to_the_last_bit():
         for name in ("q", "qd", "tau", "energy", "residual"):
             assert np.array_equal(getattr(one, name), getattr(batch[i], name))
     assert batch.q.shape == (19, 201, N) and batch.complete.all()
+
+
+def test_seeds_may_be_an_array():
+    options = {"reference": MOTION, "duration": 0.02, "rate": 500, "sensors": tp.Sensors(q_noise=1e-3)}
+    listed, array = (
+        tp.simulate_many(tp.RigidPlant(ARM), LAW, seeds=seeds, **options) for seeds in ([3, 1, 2], np.array([3, 1, 2]))
+    )
+    assert np.array_equal(listed.q, array.q) and len(np.unique(array.q[:, -1, 0])) == 3
+
+
+@pytest.mark.parametrize("argument", ["seeds", "payloads"])
+@pytest.mark.parametrize("value", [[], 5], ids=str)
+def test_what_has_no_entry_per_roll_out_is_refused(argument, value):
+    with refused(argument, got=value):
+        tp.simulate_many(tp.RigidPlant(ARM), duration=0.01, **{argument: value})
 
 
 def test_many_controllers_and_threads():

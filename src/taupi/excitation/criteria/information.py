@@ -182,6 +182,11 @@ def noise_of(robot: Robot, sigma: object, effort: np.ndarray) -> tuple[np.ndarra
         return np.array(
             [noise[name] for name in robot.joint_names]
         ), f"Noise of torques: the residuals of the fit of {sigma.robot.name}."
+    return stated_noise(robot, sigma), "Noise of torques: as given."
+
+
+def stated_noise(robot: Robot, sigma: object) -> np.ndarray:
+    """Return the standard deviation of the noise of each joint (n,) from a number, or one per joint."""
     try:
         values = np.broadcast_to(np.asarray(sigma, dtype=float), (robot.n,)).copy()
     except (TypeError, ValueError):
@@ -190,7 +195,7 @@ def noise_of(robot: Robot, sigma: object, effort: np.ndarray) -> tuple[np.ndarra
         ) from None
     if not (values > 0).all() or not np.isfinite(values).all():
         raise TaupiError("{sigma} is {got!r}, expected finite numbers above 0.", got=sigma)
-    return values, "Noise of torques: as given."
+    return values
 
 
 def earlier_information(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from taupi.checks import not_negative
+from taupi.checks import not_negative, real_array
 from taupi.dynamics.chain import require_robot
 from taupi.errors import TaupiError, unknown
 from taupi.excitation.geometry.arrangement import Arrangement, ExcludedPair, Exclusion, Pair, Row
@@ -392,10 +392,15 @@ def _read(path: Path) -> list[Any]:
 def _ranges(robot: Robot, ranges: object) -> Ranges:
     if ranges is None:
         return ranges_of(robot)
-    limits = np.asarray(ranges, dtype=float)
-    if limits.shape != (2, robot.n) or not (limits[0] < limits[1]).all() or not np.isfinite(limits).all():
+    limits = real_array("ranges", ranges)
+    if limits.shape != (2, robot.n):
         raise TaupiError(
             "{ranges} has shape {got}, expected (2, {n}): least, then largest.", got=limits.shape, n=robot.n
+        )
+    if not (limits[0] < limits[1]).all() or not np.isfinite(limits).all():
+        raise TaupiError(
+            "{ranges} is {got!r}, expected finite numbers: the least of each joint, then the largest.",
+            got=limits.tolist(),
         )
     return Ranges(limits[0], limits[1])
 

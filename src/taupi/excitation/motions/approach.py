@@ -31,10 +31,12 @@ def start_posture(robot: Robot, start: object, limits: MotionLimits) -> np.ndarr
             raise TaupiError(
                 "{start} is {got!r}, expected {expected} joint positions.", got=start, expected=robot.n
             ) from None
-    if q.shape != (robot.n,) or not np.isfinite(q).all():
+    if q.shape != (robot.n,):
         raise TaupiError(
             "{start} has shape {got}, expected ({expected},): one value per joint.", got=q.shape, expected=robot.n
         )
+    if not np.isfinite(q).all():
+        raise TaupiError("{start} is {got!r}, expected finite numbers.", got=q.tolist())
     at = limits.spread @ q
     outside = (at < limits.lower) | (at > limits.upper)
     if outside.any():

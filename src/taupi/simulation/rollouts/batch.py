@@ -12,7 +12,7 @@ import numpy as np
 
 from taupi.checks import one_of, or_none, whole_number
 from taupi.dynamics.types import ArrayLike
-from taupi.errors import TaupiError, unknown
+from taupi.errors import Argument, TaupiError, unknown
 from taupi.program.program import Port
 from taupi.settings import Settings
 from taupi.simulation.controller import Controller
@@ -89,7 +89,7 @@ class Batch:
         values = {k: np.asarray(v, dtype=float) for k, v in (inputs or {}).items()}
         shapes = {p.name: p.shape for p in controllers[0].other_inputs(horizon.continuous)}
         counts = [len(rows) for rows in (q, qd, bodies) if rows is not None]
-        counts += [len(seeds or [0]), len(payloads or [0]), len(controllers)]
+        counts += [len(controllers), *(len(each) for each in (seeds, payloads) if each is not None)]
         counts += [len(v) for k, v in values.items() if v.ndim > len(shapes.get(k, v.shape))]
         counts += [len(c.start) for c in controllers if c.start is not None and c.start.ndim == 2]
         size = max(counts)
@@ -254,6 +254,13 @@ def link_changes(plant: Plant, links: ArrayLike) -> np.ndarray:
     return rows - own
 
 
+def _one_each(name: str, value: object) -> Sequence[Any] | np.ndarray:
+    """Return what has one entry per roll-out."""
+    if not isinstance(value, Sequence | np.ndarray) or not len(value):
+        raise TaupiError("{argument} is {got!r}, expected one entry per roll-out.", argument=Argument(name), got=value)
+    return value
+
+
 @dataclass(frozen=True, eq=False)
 class Ensemble(Settings):
     """B roll-outs: fields with a leading axis of B have one entry per roll-out, the others are the same for all.
@@ -285,7 +292,12 @@ class Ensemble(Settings):
     threads: int | None = field(default=None, kw_only=True)
     device: str = field(default="cpu", kw_only=True)
 
-    checks: ClassVar = {"threads": or_none(whole_number), "device": one_of(DEVICES)}
+    checks: ClassVar = {
+        "payloads": or_none(_one_each),
+        "seeds": or_none(_one_each),
+        "threads": or_none(whole_number),
+        "device": one_of(DEVICES),
+    }
 
 
 class EnsembleOptions(TypedDict, total=False):

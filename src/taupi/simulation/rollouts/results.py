@@ -29,7 +29,7 @@ class RunSummary:
     Errors and torques are of joints that were finite; errors are None without a reference of the joints.
 
     Attributes:
-        q: Positions at the end, rad or m.
+        q: Positions at the end, rad or m; of a floating robot with one more column per quaternion.
         qd: Velocities at the end, rad/s or m/s.
         parameters: The estimate at the end, (B, p); None for a controller without one.
         end: The time up to which all numbers were finite, (B,) in s.
@@ -88,15 +88,16 @@ def late_period(late: float, horizon: Horizon) -> int:
 def summary_of(scenario: Scenario, rollout: Rollout, statistics: Statistics, late: int) -> RunSummary:
     """Return the summary of roll-outs by their statistics; errors are late from period `late` on."""
     loop, horizon, robot = rollout.loop, rollout.horizon, rollout.loop.plant.robot
-    n, size, z = loop.n, loop.plant.size, statistics.z
+    first, z = loop.positions, statistics.z
     count = statistics.periods[:, None].astype(float)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(all="ignore"):  # of roll-outs that diverged
+        q = _unit_quaternions(robot, z[:, : robot.nq].copy())
         rms, rms_torque = np.sqrt(statistics.error_squares / count), np.sqrt(statistics.torque_squares / count)
         late_rms = np.sqrt(statistics.late_squares / np.maximum(count - late, 0.0))
     followed = rollout.motion is not None and loop.controller.of_joints
     return RunSummary(
-        z[:, :n].copy(),
-        z[:, size : size + n].copy(),
+        q,
+        z[:, first : first + loop.n].copy(),
         z[:, loop.parts["pi_hat"]][:, : loop.controller.estimated].copy() if loop.controller.size else None,
         np.maximum(statistics.periods - 1, 0) / horizon.rate,
         statistics.periods == horizon.steps + 1,
@@ -107,7 +108,7 @@ def summary_of(scenario: Scenario, rollout: Rollout, statistics: Statistics, lat
         rms_torque,
         late / horizon.rate,
         robot.joint_names,
-        tuple("m" if joint.prismatic else "rad" for joint in robot.driving_joints),
+        _units(robot),
         provenance_of(scenario, loop) | {"roll_outs": rollout.batch, "device": scenario.device},
     )
 
@@ -135,7 +136,7 @@ class RecordedRuns(Runs):
         self._motion = None if motion is None else Motion(*(v[:: horizon.every] for v in motion))
         self._words: dict[str, Any] = {
             "names": robot.joint_names,
-            "units": tuple("m" if slides else "rad" for slides in robot.slides),
+            "units": _units(robot),
             "position_names": robot.position_names if robot.multiple_joints else (),
             "parameter_names": rollout.loop.controller.labels,
         }
@@ -230,6 +231,10 @@ class RecordedRuns(Runs):
             thetadd=own.get("thetadd"),
             measured_motors=Motion(own["theta_seen"], own["thetad_seen"], None) if "theta_seen" in own else None,
         )
+
+
+def _units(robot: Robot) -> tuple[str, ...]:
+    return tuple("m" if slides else "rad" for slides in robot.slides)
 
 
 def _unit_quaternions(robot: Robot, q: np.ndarray) -> np.ndarray:

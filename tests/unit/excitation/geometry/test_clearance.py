@@ -279,6 +279,8 @@ def test_capsules_survive_a_round_trip_and_enter_the_fingerprint(arms, tmp_path)
         ({"box": ((0, 0, 0), (1, -1, 1))}, "expected the least corner first"),
         ({"floor": 5.0}, "floor cannot be kept clear"),
         ({"ranges": [[0], [1]]}, "ranges has shape (2, 1), expected (2, 5)"),
+        ({"ranges": [[1.0] * 5, [0.0] * 5]}, "ranges is [[1.0, "),
+        ({"ranges": "wide"}, "ranges is 'wide'"),
     ],
 )
 def test_bad_settings_are_refused(arms, arguments, sentence):
