@@ -14,6 +14,7 @@ from hostile import ARM, CHROMIUM, JOINTS, check_page, opened, outside_comments
 from pages import Page
 
 import taupi as tp
+from taupi.excitation.writers.write import TimedMotion
 from taupi.excitation.writers.write import write as write_motion
 from taupi.model.formats.toml import reads
 from taupi.model.formats.toml_writer import writes
@@ -104,7 +105,7 @@ def test_urdf_is_well_formed(tmp_path):
 
 def test_motions_for_controllers(tmp_path):
     motion = tp.BSpline(np.random.default_rng(0).uniform(-1, 1, (8, 2)), 1.0)
-    write_motion(motion, ARM, tmp_path / "out", formats=("csv", "npz", "ros2"))
+    write_motion(TimedMotion(motion, ARM), tmp_path / "out", formats=("csv", "npz", "ros2"))
     (logs,) = ([p for p in (tmp_path / "out").iterdir() if p.suffix == ending] for ending in (".csv",))
     assert [tp.read_log(p).names for p in logs] == [JOINTS]
     import yaml

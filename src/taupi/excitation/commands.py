@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from taupi.dynamics.terms import resolve_terms, term_parameters
 from taupi.errors import NotIdentifiedError
 from taupi.excitation.criteria.information import stated_noise
 from taupi.excitation.excitation import LowestPoint, plain
-from taupi.excitation.excitation_folder import write_with
 from taupi.excitation.geometry.clearance import Clearance, ClearanceCertificate
 from taupi.excitation.geometry.contacts import lowest_origin
 from taupi.excitation.limits.certificates import Certificate, motion_certificates, torque_certificate
@@ -29,13 +28,14 @@ from taupi.excitation.limits.sampled_rows import kept_clear
 from taupi.excitation.motions.approach import approached, start_posture
 from taupi.excitation.motions.bounded import BoundedMotion, FourierMotion, JoinedMotion
 from taupi.excitation.settings import Margins, MarginsOptions
-from taupi.excitation.writers.write import samples_of
+from taupi.excitation.writers.write import TimedMotion, write
 from taupi.identification.commands.model import FIRST, DrivenModel, Scales
 from taupi.identification.commands.stretches import Stretch, stretches_of
 from taupi.model.robot import Robot
 from taupi.settings import settle
 from taupi.signals.drive import Drive
 from taupi.signals.log import Log
+from taupi.simulation.references import Motion
 from taupi.tables import table
 from taupi.threads import small_algebra
 from taupi.version import __version__
@@ -216,14 +216,13 @@ class CommandPlan:
             force: Whether existing results are replaced; they are kept by default.
             page: The text of report.html; left out by default.
         """
-        samples = samples_of(self.motion, self.robot, 1.0, self.rate_hz)
         texts = {
             "commands.json": json.dumps(self.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
             "commands.txt": "\n\n".join([repr(self), "\n".join(self.table())]) + "\n",
             "drive.toml": self.mapping,
             **({"report.html": page} if page else {}),
         }
-        return write_with(texts, samples, folder, formats, force, RESULTS)
+        return write(TimedMotion(self.motion, self.robot, self.rate_hz), folder, formats, force, texts, RESULTS)
 
     @property
     def mapping(self) -> str:
@@ -475,7 +474,7 @@ def _outlook(
     return expected, tuple(aliases), notes
 
 
-def _assumed(robot: Robot, drive: Drive, stretch: Stretch, states: Any) -> tuple[DrivenModel, np.ndarray, list[str]]:
+def _assumed(robot: Robot, drive: Drive, stretch: Stretch, states: Motion) -> tuple[DrivenModel, np.ndarray, list[str]]:
     """Return the model that is simulated, with its values, and what was assumed of them."""
     kinds = [*FIRST, "offset", "encoder"] + (["kp"] if "kp" in drive.unknown else [])
     scales = Scales.of([stretch])

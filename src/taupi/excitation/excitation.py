@@ -212,8 +212,43 @@ class Excitation:
         return dataclasses.replace(self, record={**self.record, **record})
 
     def to_dict(self) -> dict[str, object]:
-        """Return all of it as plain data, ready for JSON."""
-        return excitation_to_dict(self)
+        """Return all of it as plain data, ready for JSON; infinite values are None."""
+        expected = zip(self.names, self.base.parameters.units, self.expected, self.base.parameters.values, strict=True)
+        return plain(
+            {
+                "schema": SCHEMA,
+                "robot": self.robot.name,
+                "joints": list(self.robot.joint_names),
+                "duration": self.duration,
+                "motion": [{"begin": begin, **_part(part)} for begin, part in parts_of(self.motion)],
+                "terms": [term_to_dict(t) for t in self.terms],
+                "settings": {
+                    "course": self.course.to_dict(),
+                    "goal": self.goal.to_dict(),
+                    "margins": self.margins.to_dict(),
+                    "search": self.search.to_dict(),
+                },
+                "limits": self.limits.to_dict(),
+                "sigma": self.sigma.tolist(),
+                "criterion": {"name": self.criterion, "phi": self.phi, "std_factor": self.std_factor},
+                "conditioning": self.conditioning.to_dict(),
+                "expected": [
+                    {"name": name, "unit": unit, "stderr": error, "description": value}
+                    for name, unit, error, value in expected
+                ],
+                "certified": self.certified,
+                "certainty": self.certainty,
+                "certificates": {name: c.to_dict() for name, c in self.certificates.items()},
+                "clearance": None if self.clearance is None else self.clearance.to_dict(),
+                "unchecked": dict(self.unchecked),
+                "floor": None if self.clearance is None else self.clearance.floor.to_dict(),
+                "lowest": None if self.lowest is None else dataclasses.asdict(self.lowest),
+                "starts": [dict(s) for s in self.starts],
+                "stopped": self.stopped,
+                "notes": list(self.notes),
+                "provenance": dict(self.record),
+            }
+        )
 
     def write(
         self,
@@ -241,46 +276,6 @@ class Excitation:
         from taupi.excitation.writers.write import checked_speed
 
         return write_excitation(at_speed(self, checked_speed(speed)), folder, formats, speed, force)
-
-
-def excitation_to_dict(plan: Excitation) -> dict[str, object]:
-    """Return a design as plain data, ready for JSON; infinite values are None."""
-    expected = zip(plan.names, plan.base.parameters.units, plan.expected, plan.base.parameters.values, strict=True)
-    return plain(
-        {
-            "schema": SCHEMA,
-            "robot": plan.robot.name,
-            "joints": list(plan.robot.joint_names),
-            "duration": plan.duration,
-            "motion": [{"begin": begin, **_part(part)} for begin, part in parts_of(plan.motion)],
-            "terms": [term_to_dict(t) for t in plan.terms],
-            "settings": {
-                "course": plan.course.to_dict(),
-                "goal": plan.goal.to_dict(),
-                "margins": plan.margins.to_dict(),
-                "search": plan.search.to_dict(),
-            },
-            "limits": plan.limits.to_dict(),
-            "sigma": plan.sigma.tolist(),
-            "criterion": {"name": plan.criterion, "phi": plan.phi, "std_factor": plan.std_factor},
-            "conditioning": plan.conditioning.to_dict(),
-            "expected": [
-                {"name": name, "unit": unit, "stderr": error, "description": value}
-                for name, unit, error, value in expected
-            ],
-            "certified": plan.certified,
-            "certainty": plan.certainty,
-            "certificates": {name: c.to_dict() for name, c in plan.certificates.items()},
-            "clearance": None if plan.clearance is None else plan.clearance.to_dict(),
-            "unchecked": dict(plan.unchecked),
-            "floor": None if plan.clearance is None else plan.clearance.floor.to_dict(),
-            "lowest": None if plan.lowest is None else dataclasses.asdict(plan.lowest),
-            "starts": [dict(s) for s in plan.starts],
-            "stopped": plan.stopped,
-            "notes": list(plan.notes),
-            "provenance": dict(plan.record),
-        }
-    )
 
 
 def _part(motion: BoundedMotion) -> dict[str, object]:

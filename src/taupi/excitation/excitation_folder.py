@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -15,32 +14,15 @@ from taupi.errors import NotIdentifiedError
 from taupi.excitation.excitation import Excitation
 from taupi.excitation.limits.certificates import torque_certificate, torque_rate_certificate
 from taupi.excitation.motions.bounded import slowed
-from taupi.excitation.writers import FORMATS
-from taupi.excitation.writers.write import TimedMotion, checked_formats, samples_of
-from taupi.excitation.writers.write import fill as fill_formats
-from taupi.files import refuse_to_replace, write_folder
+from taupi.excitation.writers.write import TimedMotion, motion_files, write
+from taupi.files import refuse_to_replace
 
 RESULTS = ("excitation.json", "excitation.txt", "report.html")
-# Files that formats may have written beside them; a new result without them removes the old ones.
-MOTIONS = tuple(str(import_module(module).FILE) for module in FORMATS.values())
-
-
-def excitation_json(plan: Excitation) -> str:
-    """Return a design as JSON text."""
-    return json.dumps(plan.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def excitation_text(plan: Excitation) -> str:
-    """Return a design as text: what is proven, what was assumed, and the expected errors."""
-    record = [f"{k}: {v}" for k, v in plan.record.items()]
-    left_out = [] if plan.clearance is None else [f"not watched: {item}" for item in plan.clearance.left_out]
-    parts = ([repr(plan)], plan.table(), left_out, record)
-    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
 def refuse_results(folder: str | os.PathLike[str], force: bool) -> None:
     """Refuse a directory that holds results already, before time is spent on new ones."""
-    refuse_to_replace(folder, (*RESULTS, *MOTIONS), force)
+    refuse_to_replace(folder, (*RESULTS, *motion_files()), force)
 
 
 def at_speed(plan: Excitation, speed: float) -> Excitation:
@@ -77,30 +59,15 @@ def write_excitation(
     formats: Sequence[str],
     speed: float,
     force: bool,
-    more: dict[str, str] | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> list[Path]:
     """Write a design, all files or none; `more` are further texts by their names, such as a report."""
-    texts = {"excitation.json": excitation_json(plan), "excitation.txt": excitation_text(plan), **(more or {})}
-    return write_with(texts, samples_of(plan.motion, plan.robot, speed), folder, formats, force, RESULTS)
-
-
-def write_with(
-    texts: Mapping[str, str],
-    samples: TimedMotion,
-    folder: str | os.PathLike[str],
-    formats: Sequence[str],
-    force: bool,
-    results: Sequence[str],
-) -> list[Path]:
-    """Write texts by their names, and a motion in each format, all files or none; files of earlier `results` are removed."""
-    chosen = checked_formats(formats, samples.robot)
-    written: list[str] = []
-
-    def fill(staged: Path) -> None:
-        for name, text in texts.items():
-            (staged / name).write_text(text, encoding="utf-8")
-        fill_formats(samples, staged, chosen)
-        written.extend(sorted(path.name for path in staged.iterdir()))
-
-    write_folder(folder, fill, force, own=(*results, *MOTIONS))
-    return [Path(folder) / name for name in written]
+    record = [f"{k}: {v}" for k, v in plan.record.items()]
+    left_out = [] if plan.clearance is None else [f"not watched: {item}" for item in plan.clearance.left_out]
+    parts = ([repr(plan)], plan.table(), left_out, record)
+    texts = {
+        "excitation.json": json.dumps(plan.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+        "excitation.txt": "\n\n".join("\n".join(part) for part in parts if part) + "\n",
+        **(more or {}),
+    }
+    return write(TimedMotion(plan.motion, plan.robot, speed=speed), folder, formats, force, texts, RESULTS)

@@ -1,7 +1,7 @@
 """Motions as files that a robot's controller runs, one module per format. `FORMATS` is the table of formats.
 
-A format is a module with `write(samples, folder) -> None`, which writes the file `FILE` into a folder. `JOINTS`, if
-it has one, is the number of joints that an arm needs for it.
+A format is a module with `write(samples, folder) -> None`, which writes the file `FILE` into a folder. `JOINTS` is the number of
+joints that an arm needs for it, or None if any number will do.
 """
 
 FORMATS = {

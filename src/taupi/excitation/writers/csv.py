@@ -14,6 +14,7 @@ from taupi.signals.read import write_log
 from taupi.simulation.references import Motion
 
 FILE = "excitation.csv"
+JOINTS = None
 
 
 def write(samples: TimedMotion, folder: Path) -> None:

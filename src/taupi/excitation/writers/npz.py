@@ -10,6 +10,7 @@ from taupi.excitation.writers.write import TimedMotion
 from taupi.files import write_file
 
 FILE = "excitation.npz"
+JOINTS = None
 
 
 def write(samples: TimedMotion, folder: Path) -> None:

@@ -14,6 +14,7 @@ from taupi.excitation.writers.write import TimedMotion
 from taupi.files import write_text
 
 FILE = "excitation.ros2.yaml"
+JOINTS = None
 
 
 def write(samples: TimedMotion, folder: Path) -> None:

@@ -13,6 +13,7 @@ from taupi.excitation.writers.write import TimedMotion
 from taupi.files import write_text
 
 FILE = "excitation.goal.yaml"
+JOINTS = None
 ACTION = "/joint_trajectory_controller/follow_joint_trajectory control_msgs/action/FollowJointTrajectory"
 
 

@@ -3,40 +3,46 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from taupi.checks import positive
 from taupi.errors import Argument, TaupiError, unknown
+from taupi.excitation.motions.bounded import BoundedMotion
 from taupi.excitation.writers import FORMATS
 from taupi.files import write_folder
 from taupi.model.robot import Robot
 from taupi.simulation.references import Motion
 
+LEAST_SPEED = 0.001  # a share: seconds become hours
+
 
 @dataclass(frozen=True, eq=False)
 class TimedMotion:
-    """A `motion` over `duration` (s) of a `robot`, run at `speed` times its own: q(s t), s qd(s t), s^2 qdd(s t).
+    """A `motion` of a `robot`, run at `speed` times its own: q(s t), s qd(s t), s^2 qdd(s t).
 
     A slower motion visits the same positions, so its clearance and the torque of gravity stay the same. `rate_hz` is
     the rate for formats that have none of their own.
     """
 
-    motion: Callable[[np.ndarray], Any]
+    motion: BoundedMotion
     robot: Robot
-    duration: float
     rate_hz: float = 100.0
     speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        positive("rate_hz", self.rate_hz)
+        if self.motion.n != self.robot.n:
+            raise TaupiError("{motion} has {n} joints, the robot has {robot_n}.", n=self.motion.n, robot_n=self.robot.n)
 
     @property
     def length(self) -> float:
         """How long it takes at its speed, in s."""
-        return self.duration / self.speed
+        return self.motion.duration / self.speed
 
     def at(self, rate_hz: float) -> tuple[np.ndarray, Motion]:
         """Return times (N,) from 0 to the end, at a rate or slightly above, and q, qd, qdd (N, n) at these times."""
@@ -51,56 +57,12 @@ class TimedMotion:
         return times, self._scaled(np.minimum(times, self.length))
 
     def _scaled(self, times: np.ndarray) -> Motion:
-        q, qd, qdd = self.motion(np.minimum(times * self.speed, self.duration))
+        q, qd, qdd = self.motion(np.minimum(times * self.speed, self.motion.duration))
         return Motion(np.asarray(q), self.speed * np.asarray(qd), self.speed**2 * np.asarray(qdd))
 
 
-def require_joints(robot: Robot, count: int | None, name: str) -> None:
-    """Refuse a robot that does not suit a format, which is for arms with `count` joints."""
-    if count is not None and robot.n != count:
-        raise TaupiError(
-            "The format {name!r} is for arms with {count} joints, {robot} has {n}.",
-            remedy="Leave it out of {formats}.",
-            name=name,
-            count=count,
-            robot=robot.name,
-            n=robot.n,
-        )
-
-
-LEAST_SPEED = 0.001  # a share: seconds become hours
-
-
-def write(
-    motion: Callable[[np.ndarray], object],
-    robot: Robot,
-    folder: str | os.PathLike[str],
-    formats: Sequence[str] = ("csv",),
-    speed: float = 1.0,
-    rate_hz: float = 100.0,
-    force: bool = False,
-) -> None:
-    """Write a `motion` of a `robot` to a `folder`, in each of `formats`: all files appear, or none.
-
-    `speed` scales time exactly: 0.3 takes 1/0.3 of the time along the same positions. `rate_hz` is that of the rows of CSV, NPZ
-    and ROS 2; URScript and Franka have their own. Existing files are replaced only with `force`.
-    """
-    samples = samples_of(motion, robot, speed, rate_hz)
-    names = checked_formats(formats, robot)
-    write_folder(folder, lambda staged: fill(samples, staged, names), force)
-
-
-def samples_of(motion: Any, robot: Robot, speed: float = 1.0, rate_hz: float = 100.0) -> TimedMotion:
-    """Return what formats write, with the arguments checked; `speed` is at most 1, since limits hold for the motion as it is."""
-    scale = checked_speed(speed)
-    if getattr(motion, "n", robot.n) != robot.n:
-        raise TaupiError("{motion} has {n} joints, the robot has {robot_n}.", n=motion.n, robot_n=robot.n)
-    duration = positive("duration", getattr(motion, "duration", None))
-    return TimedMotion(motion, robot, duration, positive("rate_hz", rate_hz), scale)
-
-
 def checked_speed(speed: float) -> float:
-    """Return a share of the speed."""
+    """Return a share of the speed: at most 1, since limits hold for the motion as it is."""
     scale = positive("speed", speed)
     if scale > 1:
         raise TaupiError("{speed} is {got:g}, expected at most 1: the motion already uses the limits.", got=speed)
@@ -118,11 +80,45 @@ def checked_formats(formats: Sequence[str], robot: Robot) -> tuple[str, ...]:
     for name in formats:
         if name not in FORMATS:
             raise unknown(Argument("formats"), str(name), FORMATS)
-        require_joints(robot, getattr(import_module(FORMATS[name]), "JOINTS", None), name)
+        count = import_module(FORMATS[name]).JOINTS
+        if count not in (None, robot.n):
+            raise TaupiError(
+                "The format {name!r} is for arms with {count} joints, {robot} has {n}.",
+                remedy="Leave it out of {formats}.",
+                name=name,
+                count=count,
+                robot=robot.name,
+                n=robot.n,
+            )
     return tuple(dict.fromkeys(formats))
 
 
-def fill(samples: TimedMotion, folder: Path, formats: Sequence[str]) -> None:
-    """Write the files of formats into an existing folder, such as one that `taupi.files.write_folder` stages."""
-    for name in formats:
-        import_module(FORMATS[name]).write(samples, folder)
+def motion_files() -> tuple[str, ...]:
+    """Return the names of the files that formats write; a new result without some of them removes the old ones."""
+    return tuple(import_module(module).FILE for module in FORMATS.values())
+
+
+def write(
+    samples: TimedMotion,
+    folder: str | os.PathLike[str],
+    formats: Sequence[str],
+    force: bool = False,
+    texts: Mapping[str, str] | None = None,
+    results: Sequence[str] = (),
+) -> list[Path]:
+    """Write a motion in each of its formats, and `texts` by their names, all files or none, and return their paths.
+
+    Existing files are replaced only with `force`; then those of earlier `results`, and motions, that are not written are removed.
+    """
+    chosen = checked_formats(formats, samples.robot)
+    written: list[str] = []
+
+    def fill(staged: Path) -> None:
+        for name, text in (texts or {}).items():
+            (staged / name).write_text(text, encoding="utf-8")
+        for name in chosen:
+            import_module(FORMATS[name]).write(samples, staged)
+        written.extend(sorted(path.name for path in staged.iterdir()))
+
+    write_folder(folder, fill, force, own=(*results, *motion_files()))
+    return [Path(folder) / name for name in written]

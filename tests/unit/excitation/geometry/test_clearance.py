@@ -228,7 +228,9 @@ def test_a_certificate_tightens_where_it_is_needed(arms):
     assert certificate.to_dict()["ok"] == certificate.ok
 
 
-@pytest.mark.parametrize(("first", "elbow", "speed"), [(0.0007, 0.5, 200.0), (-0.0097, 2.5, -200.0)], ids=["start", "stop"])
+@pytest.mark.parametrize(
+    ("first", "elbow", "speed"), [(0.0007, 0.5, 200.0), (-0.0097, 2.5, -200.0)], ids=["start", "stop"]
+)
 def test_a_certificate_counts_motion_that_starts_or_stops_suddenly_within_an_interval(first, elbow, speed):
     """The middle of the only interval is in the part where the motion rests."""
     arm = tp.load("planar3r").bind(l1=0.5, l2=0.4, l3=0.3)

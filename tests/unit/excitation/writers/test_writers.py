@@ -8,9 +8,14 @@ import pytest
 import taupi as tp
 from taupi.excitation.motions.bounded import SplineMotion
 from taupi.excitation.writers import FORMATS
-from taupi.excitation.writers.write import write
+from taupi.excitation.writers import write as writing
 
 DURATION = 2.0
+
+
+def write(motion, robot, folder, formats=("csv",), speed=1.0, rate_hz=100.0, force=False):
+    samples = writing.TimedMotion(motion, robot, rate_hz, writing.checked_speed(speed))
+    return writing.write(samples, folder, formats, force)
 
 
 def motion_of(n: int) -> SplineMotion:
@@ -107,7 +112,7 @@ def test_all_files_or_none(tmp_path):
     assert list(tmp_path.iterdir()) == []
     write(motion_of(7), robot, tmp_path / "out", ("csv", "npz", "csv"))
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["excitation.csv", "excitation.npz"]
-    with pytest.raises(tp.TaupiError, match=r"holds excitation\.csv already"):
+    with pytest.raises(tp.TaupiError, match=r"holds excitation\.csv, excitation\.npz already"):
         write(motion_of(7), robot, tmp_path / "out", ("csv",))
     write(motion_of(7), robot, tmp_path / "out", ("csv",), force=True)
 
