@@ -21,7 +21,6 @@ from taupi.errors import NotIdentifiedError
 from taupi.excitation.criteria.information import stated_noise
 from taupi.excitation.excitation import LowestPoint, plain
 from taupi.excitation.geometry.clearance import Clearance, ClearanceCertificate
-from taupi.excitation.geometry.contacts import lowest_origin
 from taupi.excitation.limits.certificates import Certificate, motion_certificates, torque_certificate
 from taupi.excitation.limits.motion_limits import LimitsLike, MotionLimits, motion_limits
 from taupi.excitation.limits.sampled_rows import kept_clear
@@ -300,7 +299,6 @@ def excite_commands(
     expected, aliases, assumed = _outlook(robot, law, motion, rate, noise)
     notes = [*known.notes, *assumed, *_advice(robot, law, follows)]
     times = np.linspace(0.0, motion.duration, max(2, int(motion.duration * 50)))
-    height, link, k = lowest_origin(robot, motion(times).q) if clearance is None else clearance.lowest(motion(times).q)
     return CommandPlan(
         robot=robot,
         drive=law,
@@ -316,7 +314,7 @@ def excite_commands(
         unchecked=unchecked,
         notes=tuple(notes),
         clearance=clearance,
-        lowest=LowestPoint(height, link, float(times[k]), "origins of links" if clearance is None else "capsules"),
+        lowest=LowestPoint.along(robot, clearance, motion, times),
         record={"version": __version__, "robot": robot.name, "fingerprint": robot.fingerprint, "seed": seed},
     )
 

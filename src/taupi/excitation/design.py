@@ -22,7 +22,6 @@ from taupi.excitation.criteria.information import (
 )
 from taupi.excitation.excitation import Excitation, LowestPoint
 from taupi.excitation.geometry.clearance import Clearance
-from taupi.excitation.geometry.contacts import lowest_origin
 from taupi.excitation.limits.certificates import motion_certificates, torque_certificate, torque_rate_certificate
 from taupi.excitation.limits.motion_limits import LimitsLike, MotionLimits, linear_rows, motion_limits
 from taupi.excitation.limits.sampled_rows import (
@@ -75,6 +74,7 @@ class Design:
     margins: Margins
     search: Search
     limits: MotionLimits
+    ends: tuple[np.ndarray, np.ndarray]
     family: Family
     program: InformationProgram
     chosen: Chosen
@@ -96,9 +96,9 @@ class Design:
         centre = self.limits.centre()
         if self._room(centre[None])[0] > _CLEAR and self._load(centre[None])[0] <= _HELD:
             return centre
-        ends = [_of_coordinates(self.robot, v, centre) for v in (self.limits.lower, self.limits.upper)]
+        lower, upper = self.ends
         rng = np.random.default_rng(self.search.seed)
-        q = centre + _ABOUT * rng.uniform(-0.5, 0.5, (_POSTURES, self.robot.n)) * (ends[1] - ends[0])
+        q = centre + _ABOUT * rng.uniform(-0.5, 0.5, (_POSTURES, self.robot.n)) * (upper - lower)
         load = self._load(q)
         held = load <= max(_HELD, load.min())
         return np.asarray(q[np.argmax(np.where(held, np.minimum(self._room(q), 1e3) - 1e-3 * load, -np.inf))])
@@ -177,13 +177,6 @@ class Design:
         met = self.clearance.touching(motion(times).q, self.stop.late)
         return {str(pair): f"their surfaces meet in this motion, first at {times[k]:.4g} s" for pair, k in met.items()}
 
-    def lowest(self, motion: BoundedMotion) -> LowestPoint:
-        """Return the lowest point that a motion reaches: of capsules if there are any, else of the origins of links."""
-        times = sampled_times(motion.duration, _HEIGHTS_HZ, _HEIGHTS)
-        q = motion(times).q
-        height, link, k = lowest_origin(self.robot, q) if self.clearance is None else self.clearance.lowest(q)
-        return LowestPoint(height, link, float(times[k]), "origins of links" if self.clearance is None else "capsules")
-
 
 def sampled_times(duration: float, rate_hz: float, most: int) -> np.ndarray:
     """Return times from 0 to a duration (s) at a rate, at most so many."""
@@ -212,8 +205,9 @@ def prepared(
         _require_masses(robot)
     centre = known.centre()
     posture = start_posture(robot, start, known)
-    ends = (_of_coordinates(robot, known.lower, centre), _of_coordinates(robot, known.upper, centre))
-    family, notes = choose_family(course, lowest_resonance(robot, *ends))
+    named = [robot.joints.index(j) for j in robot.driving_joints]  # the joints that give coordinates their names
+    lower, upper = (np.where(np.isfinite(v[named]), v[named], centre) for v in (known.lower, known.upper))
+    family, notes = choose_family(course, lowest_resonance(robot, lower, upper))
     program = information_program(robot, smoothed(chosen_terms))
     _require_time(robot, course, goal, program.base.count)
     _require_rate(family, course, goal)
@@ -222,7 +216,7 @@ def prepared(
     prior = earlier_information(robot, chosen_terms, given, noise, goal.rate)
     unchecked = {} if margins.effort is not None else {"torque": "it was left out by effort = 0."}
     compile_ahead(program.nonzeros, program.adjoint)  # while geometry is looked at
-    clearance, reason = kept_clear(robot, margins, *ends, late=lambda: stop.past(_FOR_GEOMETRY))
+    clearance, reason = kept_clear(robot, margins, lower, upper, late=lambda: stop.past(_FOR_GEOMETRY))
     if clearance is None:
         unchecked |= {"clearance": reason, "floor": "without the shape of links it is not known how low they reach."}
     else:
@@ -237,6 +231,7 @@ def prepared(
         margins=margins,
         search=search,
         limits=known,
+        ends=(lower, upper),
         family=family,
         program=program,
         chosen=chosen,
@@ -248,12 +243,6 @@ def prepared(
         notes=(about_noise, *known.notes, *chosen.notes, *notes),
         stop=stop,
     )
-
-
-def _of_coordinates(robot: Robot, values: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """Return finite limits (n,) of the joints that give coordinates their names."""
-    chosen = np.array([values[robot.joints.index(j)] for j in robot.driving_joints])
-    return np.where(np.isfinite(chosen), chosen, otherwise)
 
 
 def _require_masses(robot: Robot) -> None:
@@ -390,7 +379,9 @@ def _result(
         certificates=best.proofs,
         unchecked=unproven
         | {k: f"{why}; {touching[k]}" if k in touching else why for k, why in design.unchecked.items()},
-        lowest=design.lowest(motion),
+        lowest=LowestPoint.along(
+            design.robot, design.clearance, motion, sampled_times(motion.duration, _HEIGHTS_HZ, _HEIGHTS)
+        ),
         notes=(*poor, *design.notes),
         starts=tuple(
             {

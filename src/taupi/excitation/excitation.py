@@ -17,6 +17,7 @@ import numpy as np
 from taupi.dynamics.terms import Term
 from taupi.excitation.criteria.information import InformationProgram
 from taupi.excitation.geometry.clearance import Clearance, ClearanceCertificate
+from taupi.excitation.geometry.contacts import lowest_origin
 from taupi.excitation.limits.certificates import Certificate, parts_of
 from taupi.excitation.limits.motion_limits import MotionLimits
 from taupi.excitation.motions.bounded import BoundedMotion, FourierMotion, SplineMotion
@@ -45,6 +46,13 @@ class LowestPoint:
     link: str
     time: float
     of: str
+
+    @classmethod
+    def along(cls, robot: Robot, clearance: Clearance | None, motion: BoundedMotion, times: np.ndarray) -> LowestPoint:
+        """Return the lowest point of a motion at `times` (N,) in s: of capsules if there are any, else of the links' origins."""
+        q = motion(times).q
+        height, link, k = lowest_origin(robot, q) if clearance is None else clearance.lowest(q)
+        return cls(height, link, float(times[k]), "origins of links" if clearance is None else "capsules")
 
     @property
     def sentence(self) -> str:

@@ -16,12 +16,12 @@ from taupi.excitation.geometry.arrangement import Arrangement, ExcludedPair, Exc
 from taupi.excitation.geometry.contacts import CONTACTS, Surfaces, placement_program
 from taupi.excitation.geometry.distances import Reach, distance_program, gradient_program, segment_program
 from taupi.excitation.geometry.surroundings import Floor
-from taupi.excitation.motions.bounded import BoundedMotion, piecewise_extent
+from taupi.excitation.motions.bounded import BoundedMotion, BoundedPolynomials
 from taupi.model.capsule import Capsule
 from taupi.model.coupling import coupling_of
 from taupi.model.robot import BASE, Robot
 from taupi.program.program import Program
-from taupi.simulation.references import Motion, Piecewise
+from taupi.simulation.references import Piecewise
 
 # Intervals per second at first, and how often one that fails is halved: down to 1/64 ms.
 RATE_HZ = 1000.0
@@ -392,35 +392,12 @@ class Clearance:
         }
 
 
-class _BoundedPiecewise:
-    """A motion of polynomials with bounds of its derivatives.
-
-    Before and after its polynomials it has the speed of their ends, although it rests there: an interval that reaches across an
-    end where the motion starts or stops suddenly would otherwise be taken for one of rest.
-    """
-
-    def __init__(self, motion: Piecewise) -> None:
-        self.motion, self.duration = motion, float(motion.breaks[-1])
-
-    def __call__(self, t: np.ndarray) -> Motion:
-        return self.motion(np.clip(t, self.motion.breaks[0], self.motion.breaks[-1]))
-
-    def extent(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        return piecewise_extent(self.motion, order)
-
-    def bounds(self, order: int) -> np.ndarray:
-        low, high = self.extent(order)
-        return np.maximum(-low, high)
-
-
-def _bounded(motion: Any, n: int) -> Any:
-    if getattr(motion, "n", n) != n:
+def _bounded(motion: object, n: int) -> BoundedMotion:
+    if not isinstance(motion, BoundedMotion | Piecewise):
+        raise TaupiError(
+            "{motion} is {got!r}, expected one whose derivatives are bounded: that of taupi.excite, or a BSpline.",
+            got=motion,
+        )
+    if motion.n != n:
         raise TaupiError("{motion} has {n} joints, the robot has {other_n}.", n=motion.n, other_n=n)
-    if isinstance(motion, BoundedMotion):
-        return motion
-    if isinstance(motion, Piecewise):
-        return _BoundedPiecewise(motion)
-    raise TaupiError(
-        "{motion} is {got!r}, expected one whose derivatives are bounded: that of taupi.excite, or a BSpline.",
-        got=motion,
-    )
+    return motion if isinstance(motion, BoundedMotion) else BoundedPolynomials(motion)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, runtime_checkable
@@ -39,15 +40,25 @@ class BoundedMotion(Reference, Protocol):
         ...
 
 
-class _Bounded:
+class _Bounded(ABC):
+    @abstractmethod
+    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
+
     def bounds(self, order: int) -> np.ndarray:
         """Return bounds (n,) of the magnitude of the derivative of an order: 0 position, 1 speed, 2, 3 jerk."""
-        low, high = self.extent(order)  # type: ignore[attr-defined]
+        low, high = self.extent(order)
         return np.maximum(-low, high)
 
 
+class _BoundedPiecewise(_Bounded, Piecewise):
+    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
+        return piecewise_extent(self, order, spread)
+
+
 @dataclass(frozen=True, eq=False)
-class SplineMotion(_Bounded, BSpline):
+class SplineMotion(_BoundedPiecewise, BSpline):
     """A B-spline with bounds, see `taupi.BSpline`.
 
     >>> motion = SplineMotion([[0.0], [1.0], [0.0]], 2.0)
@@ -57,23 +68,15 @@ class SplineMotion(_Bounded, BSpline):
     True
     """
 
-    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
-        return piecewise_extent(self, order, spread)
-
 
 @dataclass(frozen=True, eq=False)
-class StraightMotion(_Bounded, MinimumJerk):
+class StraightMotion(_BoundedPiecewise, MinimumJerk):
     """Straight paths from point to point with bounds, see `taupi.MinimumJerk`."""
 
     @property
     def duration(self) -> float:
         """Seconds from the first point to the last."""
         return float(self.breaks[-1] - self.breaks[0])
-
-    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
-        return piecewise_extent(self, order, spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +183,39 @@ class SlowedMotion(_Bounded):
         """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
         low, high = self.motion.extent(order, spread)
         return self.speed**order * low, self.speed**order * high
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedPolynomials(_Bounded):
+    """A `motion` of polynomials with bounds of its derivatives.
+
+    Before and after its polynomials it has the speed of their ends, although it rests there: an interval that reaches across an
+    end where the motion starts or stops suddenly would otherwise be taken for one of rest.
+    """
+
+    motion: Piecewise
+
+    @property
+    def n(self) -> int:
+        """The number of joints."""
+        return self.motion.n
+
+    @property
+    def duration(self) -> float:
+        """When the motion ends, in s."""
+        return float(self.motion.breaks[-1])
+
+    def __call__(self, t: object) -> Motion:
+        """Return q, qd, qdd at times (...)."""
+        return self.motion(np.clip(np.asarray(t, dtype=float), self.motion.breaks[0], self.motion.breaks[-1]))
+
+    def trace(self, t: Expression) -> Motion:
+        """Return q, qd, qdd over SX."""
+        return self.motion.trace(t)
+
+    def extent(self, order: int, spread: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the least and the largest values between which the derivative of an order stays, or `spread` (m, n) times it."""
+        return piecewise_extent(self.motion, order, spread)
 
 
 def slowed(motion: BoundedMotion, speed: float) -> BoundedMotion:
