@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from taupi.model.capsule import Capsule
+from taupi.model.placement import Placement
 from taupi.model.robot import BASE, Robot
 from taupi.model.scalars import to_float
 
@@ -111,8 +112,7 @@ class Arrangement:
         bodies = []
         for capsule in capsules:
             frame = robot.enclosed_frame(capsule)
-            rotation = numbers(robot, frame.placement.rotation)
-            shift = numbers(robot, frame.placement.translation)
+            rotation, shift = placed(robot, frame.placement)
             a, b = (rotation @ np.array(end) + shift for end in (capsule.a, capsule.b))
             bodies.append(LinkCapsule(frame.link, a, b, capsule.r))
         return cls(robot, tuple(bodies), tuple(walls))
@@ -152,3 +152,8 @@ def numbers(robot: Robot, values: Sequence[object]) -> np.ndarray:
         return [number(x) for x in v] if isinstance(v, tuple | list) else to_float(v, "geometry", table)
 
     return np.array([number(v) for v in values], dtype=float)
+
+
+def placed(robot: Robot, placement: Placement) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rotation (3, 3) and the translation (3,) of a placement in a robot as doubles."""
+    return numbers(robot, placement.rotation), numbers(robot, placement.translation)

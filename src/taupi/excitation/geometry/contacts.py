@@ -10,7 +10,7 @@ import numpy as np
 from taupi.dynamics.chain import Chain, trace_robot
 from taupi.dynamics.kinematics import link_placements
 from taupi.dynamics.types import Expression, Vector
-from taupi.excitation.geometry.arrangement import numbers
+from taupi.excitation.geometry.arrangement import placed
 from taupi.excitation.geometry.shapes import Solid
 from taupi.model.robot import BASE, Robot
 from taupi.program.ports import Port
@@ -56,7 +56,7 @@ class Surfaces:
             corners, link = solid.triangles, BASE
             if solid.link in known:  # otherwise it is the base itself
                 frame = robot.frame(solid.link)
-                rotation, shift = (numbers(robot, v) for v in (frame.placement.rotation, frame.placement.translation))
+                rotation, shift = placed(robot, frame.placement)
                 corners, link = corners @ rotation.T + shift, frame.link
             parts.setdefault(link, []).append(corners)
         surfaces = {link: _without_slivers(np.concatenate(each)) for link, each in parts.items()}

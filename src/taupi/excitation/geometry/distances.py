@@ -16,7 +16,7 @@ import numpy as np
 from taupi.dynamics.chain import Chain, trace_robot
 from taupi.dynamics.kinematics import link_placements
 from taupi.dynamics.types import SX, Expression, Vector
-from taupi.excitation.geometry.arrangement import Arrangement, LinkCapsule, Row, numbers
+from taupi.excitation.geometry.arrangement import Arrangement, LinkCapsule, Row, numbers, placed
 from taupi.model.robot import BASE
 from taupi.program.ports import Port
 from taupi.program.program import Program
@@ -133,9 +133,9 @@ class Reach:
             _Joint(
                 j.parent,
                 j.prismatic,
-                (numbers(robot, j.before.rotation), numbers(robot, j.before.translation)),
+                placed(robot, j.before),
                 numbers(robot, j.axis),
-                (numbers(robot, j.after.rotation), numbers(robot, j.after.translation)),
+                placed(robot, j.after),
             )
             for j in robot.joints
         ]

@@ -338,16 +338,11 @@ class NoGeometryError(TaupiError):
     """A description says nothing about the space that its links occupy."""
 
 
-def collision_capsules(robot: Robot, packages: Sequence[Path] = ()) -> tuple[Capsule, ...]:
-    """Return capsules around the links of a robot: those that it states, or capsules around the shapes of its URDF or MJCF file.
-
-    Each is in the frame of its link, or of a frame fixed to it. `packages` are folders in which meshes are looked for.
-    """
-    return robot.capsules or capsules_of(robot, tuple(collision_solids(robot, packages)))
-
-
 def capsules_of(robot: Robot, solids: Sequence[Solid], late: Callable[[], bool] = lambda: False) -> tuple[Capsule, ...]:
-    """Return capsules around the solids of a robot, link by link; when it is `late`, fewer and larger ones."""
+    """Return capsules around the solids of a robot, link by link; when it is `late`, fewer and larger ones.
+
+    Each is in the frame of its link, or of a frame fixed to it.
+    """
     by_link: dict[str, list[Solid]] = {}
     for solid in solids:
         by_link.setdefault(solid.link, []).append(solid)

@@ -72,28 +72,8 @@ class Family(Protocol):
 
 
 DEGREE = 5
-# To be at rest, three control points are equal at each end, and some must be left free to move.
-LEAST_POINTS = 12
 # Control points per second by default, besides the ones at the ends.
 POINTS_PER_SECOND = 2.5
-
-
-def usual_points(duration: float) -> int:
-    """Return the default number of control points for a duration in s.
-
-    >>> usual_points(10.0), usual_points(1.0)
-    (30, 12)
-    """
-    return max(LEAST_POINTS, round(DEGREE + POINTS_PER_SECOND * duration))
-
-
-def points_of_bandwidth(bandwidth_hz: float, duration: float) -> int:
-    """Return the number of control points for content up to a frequency: m - 5 = 2 T f.
-
-    >>> points_of_bandwidth(1.25, 10.0)
-    30
-    """
-    return int(DEGREE + 2 * duration * bandwidth_hz)
 
 
 @dataclass(frozen=True)
@@ -116,6 +96,33 @@ class Splines:
     refine: int = 4
     name: ClassVar[str] = "bspline"
     share: ClassVar[float] = 1.0
+    option: ClassVar[str] = "points"
+    # To be at rest, three control points are equal at each end, and some must be left free to move.
+    least: ClassVar[int] = 12
+
+    @classmethod
+    def of(cls, course: Course, size: int | None = None) -> Splines:
+        """Return the family of a course with `size` control points, or with the default number, which grows with its duration.
+
+        >>> Splines.of(Course(10.0)).points, Splines.of(Course(1.0)).points
+        (30, 12)
+        """
+        usual = max(cls.least, round(DEGREE + POINTS_PER_SECOND * course.duration))
+        return cls(size or usual, course.duration, course.closed)
+
+    @staticmethod
+    def size_of(bandwidth_hz: float, duration: float) -> int:
+        """Return the number of control points for content up to a frequency: m - 5 = 2 T f.
+
+        >>> Splines.size_of(1.25, 10.0)
+        30
+        """
+        return int(DEGREE + 2 * duration * bandwidth_hz)
+
+    @classmethod
+    def shortest(cls, bandwidth_hz: float) -> float:
+        """Return the shortest duration (s) of a motion with content up to a frequency."""
+        return (cls.least - DEGREE) / (2 * bandwidth_hz)
 
     @property
     def count(self) -> int:
@@ -183,9 +190,6 @@ def _hull(points: int, duration: float, order: int, refine: int) -> np.ndarray:
 
 # Samples per harmonic at which limits are kept: their bound is 1 / cos(pi / 16) = 1.0196 times the largest sample.
 _DENSITY = 16
-USUAL_HARMONICS = 5
-# Rest at the beginning takes two of the 2 H + 1 coefficients; two harmonics leave three.
-LEAST_HARMONICS = 2
 
 
 @dataclass(frozen=True)
@@ -200,6 +204,25 @@ class FourierSeries:
     duration: float
     name: ClassVar[str] = "fourier"
     closed: ClassVar[bool] = True
+    option: ClassVar[str] = "harmonics"
+    # Rest at the beginning takes two of the 2 H + 1 coefficients; two harmonics leave three.
+    least: ClassVar[int] = 2
+    usual: ClassVar[int] = 5
+
+    @classmethod
+    def of(cls, course: Course, size: int | None = None) -> FourierSeries:
+        """Return the family of a course with `size` harmonics, or with the default number."""
+        return cls(size or cls.usual, course.duration)
+
+    @staticmethod
+    def size_of(bandwidth_hz: float, duration: float) -> int:
+        """Return the number of harmonics for content up to a frequency."""
+        return int(bandwidth_hz * duration)
+
+    @classmethod
+    def shortest(cls, bandwidth_hz: float) -> float:
+        """Return the shortest duration (s) of a motion with content up to a frequency."""
+        return cls.least / bandwidth_hz
 
     @property
     def share(self) -> float:
@@ -280,67 +303,54 @@ def lowest_resonance(robot: Robot, lower: np.ndarray, upper: np.ndarray) -> floa
     return float(1 / (2 * math.pi * math.sqrt(slowest))) if slowest > 0 else None
 
 
+# By the name of the motion. Of a family, `option` is the setting for its size, `least` the smallest size.
+FAMILIES: dict[str, type[Splines | FourierSeries]] = {kind.name: kind for kind in (Splines, FourierSeries)}
+
+
 def choose_family(course: Course, resonance_hz: float | None = None) -> tuple[Family, tuple[str, ...]]:
     """Return the family of motions, and notes on it."""
     most = None if resonance_hz is None else RESONANCE_SHARE * resonance_hz
-    _refuse_both(course)
-    spline = course.motion == "bspline"
-    asked = course.points if spline else course.harmonics
-    bandwidth = course.bandwidth
-    notes: list[str] = []
-    usual = _family(course, asked or (usual_points(course.duration) if spline else USUAL_HARMONICS))
-    if bandwidth is None and asked is None and most is not None and usual.content_hz > most:
+    kind, sizes = FAMILIES[course.motion], {"points": course.points, "harmonics": course.harmonics}
+    asked, bandwidth = sizes.pop(kind.option), course.bandwidth
+    for name, size in sizes.items():
+        if size is not None:
+            raise TaupiError(
+                "{argument} has no meaning for the motion {motion!r}.",
+                remedy="Leave it out.",
+                argument=Argument(name),
+                motion=course.motion,
+            )
+    if bandwidth is not None and asked is not None:
+        raise TaupiError(
+            "{argument} and {bandwidth} are both given.", remedy="Leave one out.", argument=Argument(kind.option)
+        )
+    family = kind.of(course, asked)
+    if bandwidth is None and asked is None and most is not None and family.content_hz > most:
         bandwidth = most
     if bandwidth is not None:
-        usual = _of_bandwidth(course, bandwidth)
-    if most is not None:
-        if usual.content_hz > most * (1 + 1e-9):
+        size = kind.size_of(bandwidth, course.duration)
+        if size < kind.least:
             raise TaupiError(
-                "The motion has content up to {content_hz:.3g} Hz, and the lowest resonance of the elastic "
-                "joints is {resonance_hz:.3g} Hz.",
-                remedy="Stay below a third of it: {bandwidth}.",
-                content_hz=usual.content_hz,
-                resonance_hz=resonance_hz,
-                bandwidth=Argument("bandwidth", float(f"{most:.3g}")),
+                "{duration} is {course_duration:g} s, too short for a motion with content up to {bandwidth_hz:.3g} Hz.",
+                remedy="Use at least {other_duration}.",
+                course_duration=course.duration,
+                bandwidth_hz=bandwidth,
+                other_duration=Argument("duration", math.ceil(kind.shortest(bandwidth) * 10) / 10),
             )
-        notes.append(
-            f"Elastic joints: designed on the rigid model, up to {usual.content_hz:.3g} Hz, below a third of the lowest "
-            f"resonance ({resonance_hz:.3g} Hz with motors held, in {_POSTURES} postures)."
-        )
-    return usual, tuple(notes)
-
-
-def _refuse_both(course: Course) -> None:
-    other = "harmonics" if course.motion == "bspline" else "points"
-    if getattr(course, other) is not None:
+        family = kind.of(course, size)
+    if most is None:
+        return family, ()
+    if family.content_hz > most * (1 + 1e-9):
         raise TaupiError(
-            "{argument} has no meaning for the motion {motion!r}.",
-            remedy="Leave it out.",
-            argument=Argument(other),
-            motion=course.motion,
+            "The motion has content up to {content_hz:.3g} Hz, and the lowest resonance of the elastic "
+            "joints is {resonance_hz:.3g} Hz.",
+            remedy="Stay below a third of it: {bandwidth}.",
+            content_hz=family.content_hz,
+            resonance_hz=resonance_hz,
+            bandwidth=Argument("bandwidth", float(f"{most:.3g}")),
         )
-    own = "points" if course.motion == "bspline" else "harmonics"
-    if course.bandwidth is not None and getattr(course, own) is not None:
-        raise TaupiError("{argument} and {bandwidth} are both given.", remedy="Leave one out.", argument=Argument(own))
-
-
-def _family(course: Course, count: int) -> Family:
-    if course.motion == "bspline":
-        return Splines(count, course.duration, course.closed)
-    return FourierSeries(count, course.duration)
-
-
-def _of_bandwidth(course: Course, bandwidth_hz: float) -> Family:
-    spline = course.motion == "bspline"
-    count = points_of_bandwidth(bandwidth_hz, course.duration) if spline else int(bandwidth_hz * course.duration)
-    least = LEAST_POINTS if spline else LEAST_HARMONICS
-    if count < least:
-        needed = (least - 5) / (2 * bandwidth_hz) if spline else least / bandwidth_hz
-        raise TaupiError(
-            "{duration} is {course_duration:g} s, too short for a motion with content up to {bandwidth_hz:.3g} Hz.",
-            remedy="Use at least {other_duration}.",
-            course_duration=course.duration,
-            bandwidth_hz=bandwidth_hz,
-            other_duration=Argument("duration", math.ceil(needed * 10) / 10),
-        )
-    return _family(course, count)
+    note = (
+        f"Elastic joints: designed on the rigid model, up to {family.content_hz:.3g} Hz, below a third of the lowest "
+        f"resonance ({resonance_hz:.3g} Hz with motors held, in {_POSTURES} postures)."
+    )
+    return family, (note,)

@@ -20,8 +20,9 @@ from taupi.excitation.search.problem import KEPT, DesignProblem, LazyRows
 # How much a valid iterate may exceed linear rows; it is pulled inside afterwards.
 _LINEAR = 1e-6
 
-# A search ends if its best motion has gained less than this, in phi per parameter, in this many iterations, but not early on.
-_WORTH, _PATIENCE = 5e-4, 8
+# A search ends if its best motion has gained less than this, in phi per parameter, in this many iterations; but not before the
+# third number of iterations.
+_WORTH, _PATIENCE, _LEAST = 5e-4, 8, 24
 
 _OPTIONS = {
     "print_time": False,
@@ -212,12 +213,10 @@ def minimise(
     lazy: Sequence[LazyRows],
     iterations: int,
     stop: Stop,
-    progress: Callable[[float], None] = lambda phi: None,
-    least: int = 24,
 ) -> IpoptResult:
     """Return the best that IPOPT finds from x within the linear rows and the lazy rows that are watched.
 
-    After `least` iterations it ends when little more is gained, after `iterations` in any case.
+    After a few iterations it ends when little more is gained, after `iterations` in any case.
     """
     size, linear = problem.size, problem.linear
     watched = [rows for rows in lazy if len(rows)]
@@ -237,9 +236,8 @@ def minimise(
     def seen(at: np.ndarray, phi: float, rows: np.ndarray) -> bool:
         if phi < best[0] and (rows <= upper + slack).all() and (rows >= lower - slack).all():
             best[:] = [phi, at]
-        progress(phi)
         history.append(best[0])
-        stalled = len(history) > least and history[-1 - _PATIENCE] - best[0] < worth
+        stalled = len(history) > _LEAST and history[-1 - _PATIENCE] - best[0] < worth
         return stop() or stalled
 
     watcher = _Watcher(size, len(lower), seen)

@@ -18,7 +18,7 @@ from taupi.excitation.search.problem import DesignProblem, LazyRows
 _ROUGH = 30
 _ITERATIONS = 80
 # The rounds in which rows are added, and the iterations of each: more rows come anyway.
-_ROUNDS, _EACH, _LEAST = 8, 35, 24
+_ROUNDS, _EACH = 8, 35
 # A motion within all rows is good enough if it is this close, in phi per parameter, to the best one within the watched rows.
 _NEAR = 8e-3
 # How far from a motion within all rows towards one that is not.
@@ -57,7 +57,6 @@ def improved(
     problem: DesignProblem,
     x: np.ndarray,
     stop: Stop,
-    progress: Callable[[float], None] = lambda phi: None,
     watched: Sequence[LazyRows] = (),
 ) -> FoundMotion:
     """Return the best motion from x: IPOPT, rows added where it went beyond a limit, and again.
@@ -74,7 +73,7 @@ def improved(
     best: FoundMotion | None = None
     for rounds in range(1, _ROUNDS + 1):
         most = _EACH if any(map(len, lazy)) else _ITERATIONS
-        outcome = minimise(problem, x, lazy, most, stop, progress, _LEAST)
+        outcome = minimise(problem, x, lazy, most, stop)
         iterations += outcome.iterations
         beyond = [rows.watch(outcome.x) for rows in lazy]  # every kind is looked at
         x = _towards(lazy, inside, outcome.x) if any(beyond) else outcome.x

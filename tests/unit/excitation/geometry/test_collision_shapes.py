@@ -8,7 +8,7 @@ from test_meshes import CORNERS, FACES, binary_stl
 
 import taupi as tp
 from taupi.excitation.geometry.capsules import distances_to_segment
-from taupi.excitation.geometry.shapes import NoGeometryError, collision_capsules, visual_solids
+from taupi.excitation.geometry.shapes import NoGeometryError, capsules_of, collision_solids, visual_solids
 
 URDF = """<robot name="r"><link name="base">{base}</link><link name="arm">{arm}</link><link name="tool">{tool}</link>
 <joint name="j" type="revolute"><parent link="base"/><child link="arm"/><limit lower="-1" upper="1"/></joint>
@@ -18,6 +18,10 @@ URDF = """<robot name="r"><link name="base">{base}</link><link name="arm">{arm}<
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory, monkeypatch):
     monkeypatch.setenv("TAUPI_CACHE", str(tmp_path_factory.mktemp("cache")))
+
+
+def collision_capsules(robot):
+    return capsules_of(robot, tuple(collision_solids(robot)))
 
 
 def collision(shape: str, origin: str = "") -> str:
