@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from taupi.deprecation import renamed
 from taupi.dynamics.types import ArrayLike
 from taupi.errors import Message, TaupiError
@@ -177,10 +175,7 @@ def simulate_many(
     timing = without_none(duration=duration, rate=rate, integrator=integrator, substeps=substeps, control=control)
     starts = without_none(initial=initial, parameters=parameters, inputs=inputs, payloads=payloads, seeds=seeds)
     horizon, ensemble = settle(simulate_many, {**options, **timing, **starts}, (Horizon, horizon), (Ensemble, ensemble))
-    scenario, bodies = _scenario(plant, reference, horizon, sensors, ensemble)
-    controllers = _controllers(controller, scenario, ensemble.parameters)
-    batch = _batch(controllers, horizon, ensemble, bodies)
-    return RunBatch(_runs(scenario, controllers, batch))
+    return RunBatch(_runs(*_prepared(plant, controller, reference, sensors, horizon, ensemble)))
 
 
 def simulate_summary(
@@ -240,13 +235,11 @@ def simulate_summary(
     horizon, ensemble = settle(
         simulate_summary, {**options, **timing, **starts}, (Horizon, horizon), (Ensemble, ensemble)
     )
-    scenario, bodies = _scenario(plant, reference, horizon, sensors, ensemble)
-    controllers = _controllers(controller, scenario, ensemble.parameters)
+    scenario, controllers, batch = _prepared(plant, controller, reference, sensors, horizon, ensemble)
     if len(controllers) > 1:
         raise TaupiError(
             "{controller} is a list of {count}, expected one law for all roll-outs.", count=len(controllers)
         )
-    batch = _batch(controllers, horizon, ensemble, bodies)
     rollout, _ = set_up(scenario, controllers[0], batch)
     if rollout.stepwise:
         raise TaupiError(
@@ -277,28 +270,27 @@ def _own_times(
     return settled
 
 
-def _scenario(
-    plant: Plant, reference: ReferenceLike | None, horizon: Horizon, sensors: Sensors | None, ensemble: Ensemble
-) -> tuple[Scenario, np.ndarray | None]:
-    """Return what roll-outs share, with a plant that has room for payloads and other links, and what these add."""
+def _prepared(
+    plant: Plant,
+    controller: ControllerLike,
+    reference: ReferenceLike | None,
+    sensors: Sensors | None,
+    horizon: Horizon,
+    ensemble: Ensemble,
+) -> tuple[Scenario, list[Controller], Batch]:
+    """Return what roll-outs share, with a plant that has room for payloads and other links, their controllers, and the batch."""
     scenario = Scenario(plant, reference, horizon, sensors, ensemble.threads, device=ensemble.device)
+    bodies = None
     if ensemble.payloads is not None:
         scenario = dataclasses.replace(scenario, plant=loadable(scenario.plant, ensemble.payloads))
-    if ensemble.links is None:
-        return scenario, None
-    scenario = dataclasses.replace(scenario, plant=with_links(scenario.plant))
-    return scenario, link_changes(scenario.plant, ensemble.links)
-
-
-def _batch(controllers: Sequence[Controller], horizon: Horizon, ensemble: Ensemble, bodies: np.ndarray | None) -> Batch:
-    each = (ensemble.initial, ensemble.inputs, ensemble.payloads, ensemble.seeds)
-    return Batch.of(controllers, horizon, *each, bodies)
-
-
-def _controllers(controller: ControllerLike, scenario: Scenario, parameters: ArrayLike | None) -> list[Controller]:
-    held = held_torque(controller, scenario.n, scenario.horizon)
+    if ensemble.links is not None:
+        scenario = dataclasses.replace(scenario, plant=with_links(scenario.plant))
+        bodies = link_changes(scenario.plant, ensemble.links)
+    held = held_torque(controller, scenario.n, horizon)
     laws = held if isinstance(held, list | tuple) else [held]
-    return [Controller.of(law, scenario.n, parameters) for law in laws]
+    controllers = [Controller.of(law, scenario.n, ensemble.parameters) for law in laws]
+    each = (ensemble.initial, ensemble.inputs, ensemble.payloads, ensemble.seeds)
+    return scenario, controllers, Batch.of(controllers, horizon, *each, bodies)
 
 
 @lru_cache(maxsize=1)

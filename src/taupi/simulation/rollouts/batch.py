@@ -202,15 +202,11 @@ class Loads:
         carried = np.stack([plant.load_at(t) for plant in self.plants])
         return carried if self.bodies is None else carried + self.bodies
 
-    def of_members(self, members: Sequence[int]) -> Loads:
-        """Return the loads of some of the roll-outs."""
-        plants = self.plants if len(self.plants) == 1 else tuple(self.plants[k] for k in members)
-        bodies = self.bodies if self.bodies is None or len(self.bodies) == 1 else self.bodies[list(members)]
+    def part(self, first: int, last: int) -> Loads:
+        """Return the loads of the roll-outs first .. last - 1."""
+        plants = self.plants if len(self.plants) == 1 else self.plants[first:last]
+        bodies = self.bodies if self.bodies is None or len(self.bodies) == 1 else self.bodies[first:last]
         return Loads(plants, bodies)
-
-    def of_member(self, k: int) -> Loads:
-        """Return the loads of one roll-out."""
-        return self.of_members([k])
 
 
 def with_payload(plant: ArmPlant, payload: PayloadLike) -> ArmPlant:

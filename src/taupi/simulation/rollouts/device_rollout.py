@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Iterator
 from functools import lru_cache
@@ -154,15 +153,4 @@ def _divided(device: Device, rollout: Rollout, bytes_each: int) -> Iterator[Roll
     parts = -(-rollout.batch // most)
     edges = [rollout.batch * k // parts for k in range(parts + 1)]
     for a, b in itertools.pairwise(edges):
-        yield rollout if parts == 1 else _members(rollout, a, b)
-
-
-def _members(rollout: Rollout, a: int, b: int) -> Rollout:
-    """Return the roll-outs a to b - 1."""
-    return dataclasses.replace(
-        rollout,
-        start=rollout.start[a:b],
-        seeds=rollout.seeds[a:b],
-        inputs={k: v if len(v) == 1 else v[a:b] for k, v in rollout.inputs.items()},
-        loads=None if rollout.loads is None else rollout.loads.of_members(range(a, b)),
-    )
+        yield rollout if parts == 1 else rollout.part(a, b)

@@ -436,28 +436,24 @@ class Kernels:
     def __init__(self, loop: ControlLoop) -> None:
         self._loop = loop
 
-    def step(self, batch: int) -> Kernel:
+    @cached_property
+    def step(self) -> _Batched:
         """The whole control period; for a split one, the decision."""
-        return self._step.of(batch)
-
-    def move(self, batch: int) -> Kernel:
-        """A step of the plant within a split period."""
-        return self._move.of(batch)
-
-    def holding(self, batch: int) -> Kernel:
-        """The state of a summary, before a period."""
-        return self._holding.of(batch)
-
-    def counting(self, batch: int) -> Kernel:
-        """The statistics of a summary, after a period."""
-        return self._counting.of(batch)
+        return _Batched(self.step_program)
 
     @cached_property
-    def _holding(self) -> _Batched:
+    def move(self) -> _Batched:
+        """A step of the plant within a split period."""
+        return _Batched(self.move_program)
+
+    @cached_property
+    def holding(self) -> _Batched:
+        """The state of a summary, before a period."""
         return _Batched(self._loop.holding())
 
     @cached_property
-    def _counting(self) -> _Batched:
+    def counting(self) -> _Batched:
+        """The statistics of a summary, after a period."""
         return _Batched(self._loop.counting())
 
     @cached_property
@@ -469,14 +465,6 @@ class Kernels:
     def move_program(self) -> Program:
         """What `move` is compiled from."""
         return self._loop.move_program()
-
-    @cached_property
-    def _step(self) -> _Batched:
-        return _Batched(self.step_program)
-
-    @cached_property
-    def _move(self) -> _Batched:
-        return _Batched(self.move_program)
 
     @cached_property
     def seeing(self) -> Kernel:
@@ -495,16 +483,16 @@ class _Batched:
     def __init__(self, program: Program) -> None:
         self._program = program
 
-    def of(self, batch: int) -> Kernel:
+    def __call__(self, batch: int) -> Kernel:
         """Return the kernel for this many roll-outs."""
-        return self._many if batch > FEW else self._one
+        return self._many if batch > FEW else self._few
 
     @cached_property
     def _many(self) -> Kernel:
         return Kernel(self._program)
 
     @cached_property
-    def _one(self) -> Kernel:
+    def _few(self) -> Kernel:
         return Kernel(self._program, lanes=1)
 
 

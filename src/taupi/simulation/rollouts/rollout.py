@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -73,6 +74,16 @@ class Rollout:
         if self.motion is not None and self.loop.controller.of_joints:
             return self.motion.q
         return np.zeros((self.horizon.steps + 1, self.loop.n))
+
+    def part(self, first: int, last: int) -> Rollout:
+        """Return the roll-outs first .. last - 1."""
+        return dataclasses.replace(
+            self,
+            start=self.start[first:last],
+            seeds=self.seeds[first:last],
+            inputs={k: v if len(v) == 1 else v[first:last] for k, v in self.inputs.items()},
+            loads=None if self.loads is None else self.loads.part(first, last),
+        )
 
     def change_steps(self) -> list[int]:
         """Return the periods at whose beginning a load changes: the first at or after its time."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
 
 import numpy as np
@@ -16,7 +15,7 @@ from taupi.simulation.rollouts.rollout import Records, Rollout, StepInputs
 
 def step_out(rollout: Rollout) -> Records:
     """Return the same as `roll_out`, with the plant moved from Python, one roll-out after another."""
-    each = [_step_one(rollout, b) for b in range(rollout.batch)]
+    each = [_step_one(rollout.part(b, b + 1)) for b in range(rollout.batch)]
     rows = max(len(r["z"]) for r in each)
     return {name: np.concatenate([_padded(r[name], rows) for r in each], axis=1) for name in each[0]}
 
@@ -26,22 +25,8 @@ def _padded(array: np.ndarray, rows: int) -> np.ndarray:
     return np.concatenate([array, missing]) if len(missing) else array
 
 
-def _member(rollout: Rollout, b: int) -> Rollout:
-    """Return one of the roll-outs."""
-    deviations = rollout.deviations
-    return dataclasses.replace(
-        rollout,
-        start=rollout.start[b : b + 1],
-        seeds=[rollout.seeds[b % len(rollout.seeds)]],
-        loads=None if rollout.loads is None else rollout.loads.of_member(b),
-        inputs={k: v[b : b + 1] if len(v) > 1 else v for k, v in rollout.inputs.items()},
-        deviations=deviations if deviations is None or deviations.ndim == 1 else deviations[b],
-    )
-
-
-def _step_one(batch: Rollout, b: int) -> Records:
-    rollout = _member(batch, b)
-    step_inputs, mover, steps = StepInputs(rollout), Mover(rollout, batch.single), rollout.horizon.steps
+def _step_one(rollout: Rollout) -> Records:
+    step_inputs, mover, steps = StepInputs(rollout), Mover(rollout), rollout.horizon.steps
     kept: dict[str, list[np.ndarray]] = {}
     z, jump, before = rollout.start[0].copy(), np.zeros((1, 1)), None
     for first, last in rollout.blocks():
@@ -65,9 +50,9 @@ def _step_one(batch: Rollout, b: int) -> Records:
 class Mover:
     """One roll-out's compiled parts: the decision at the beginning of a period, and the plant's derivative within it."""
 
-    def __init__(self, rollout: Rollout, single: bool) -> None:
+    def __init__(self, rollout: Rollout) -> None:
         loop = rollout.loop
-        self.rollout, self.loop, self.single = rollout, loop, single
+        self.rollout, self.loop, self.single = rollout, loop, rollout.single
         self._decide, self._rate = loop.kernels().step(1).bound(), loop.kernels().rate.bound()
         self._see = loop.kernels().seeing.bound()
         # The law is inside the derivative, or a function is called there; otherwise the torque is held.
