@@ -33,14 +33,16 @@ from taupi.control.gains import (
     typical,
 )
 from taupi.control.law import Claim, Law, Signals, Truth
-from taupi.dynamics.terms import TermsLike
+from taupi.dynamics.chain import Chain
+from taupi.dynamics.terms import TermsLike, term_columns
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
 from taupi.errors import Argument, TaupiError
 from taupi.model.parameters import Parameters
 from taupi.model.requirements import require_motors
 from taupi.model.robot import Robot
-from taupi.program.program import trace
+from taupi.program.program import Constants, trace
 from taupi.regressors.classical import slotine_li_regressor
+from taupi.regressors.recursive import link_regressor
 
 Modifications: TypeAlias = Any  # a Modification or several; kept as a tuple
 
@@ -105,6 +107,10 @@ class Damped(TrackingLaw):
     def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
         """Return M^-1 K and Lambda; `inverse` and `q` are as in `Law.damping_rates`."""
         return {"K": inverse @ as_matrix(self.K), "Lambda": np.broadcast_to(as_matrix(self.Lambda), inverse.shape)}
+
+    def decay_rate(self, largest_inertia: Callable[[], float]) -> float:
+        """Return 2 k / h, k the smallest eigenvalue of K and h the `largest_inertia()`."""
+        return float(2 * np.linalg.eigvalsh(as_matrix(self.K))[0] / largest_inertia())
 
     def damping_power(self, s: Vector) -> Expression:
         """Return s^T K s for an `s` over SX."""
@@ -183,6 +189,18 @@ class AdaptiveLaw(TrackingLaw):
         for m in self.modifications:
             s = m.error(s)
         return s
+
+    def modelled(
+        self, constants: Constants, signals: Signals, motion: tuple[Vector, Vector], x: Vector, error: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return Y pi_hat and the full Y^T error over SX, Y the regressor of links and terms at (q, qd, qrd, qrdd).
+
+        `motion` is (qrd, qrdd), `x` the estimate and `error` what it learns from.
+        """
+        chain = Chain(self.robot, constants)
+        terms = term_columns(chain, self.choice().terms, signals.q, *motion)
+        y = cs.horzcat(link_regressor(chain, signals.q, signals.qd, *motion), terms)
+        return y @ self.choice().expand(chain, x), y.T @ error
 
     def adapted(self, gradient: Vector, pi_hat: Vector) -> Vector:
         """Return d pi_hat/dt at `pi_hat` from the full `gradient` Y^T s."""

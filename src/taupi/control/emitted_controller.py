@@ -85,7 +85,7 @@ def guard_of(
     rate: float = RATE,
 ) -> Guard:
     """Return the limits that emitted code of a law keeps; the arguments are as in `emit_controller`."""
-    robot, start, p = law.robot, _start(law), len(law.parameters)
+    robot, start, p = law.robot, law.first_state().vector, len(law.parameters)
     efforts = stated_efforts(robot) if effort_limits is None else real_array("effort_limits", effort_limits)
     if efforts.shape not in ((), (robot.n,)) or not (efforts > 0).all():
         raise TaupiError(
@@ -96,7 +96,7 @@ def guard_of(
     efforts = np.broadcast_to(efforts, (robot.n,))
     most = np.full(len(start), np.inf)
     most[:p] = largest_like(start[:p], law.parameters.units)
-    gains = {port.name: np.asarray(getattr(law, port.name), dtype=float) for port in law.gain_ports(arguments)}
+    gains = {port.name: law.gain_named(port.name) for port in law.gain_ports(arguments)}
     possible = possible_signals(robot, law.ports()[:5])
     possible |= {name: _MOST_GAIN * (np.abs(gain).ravel() + (gain == 0).ravel()) for name, gain in gains.items()}
     single = [name for name, gain in gains.items() if not couples(gain)]
@@ -139,8 +139,8 @@ def controller_files(
         outputs=[Port("tau", (n,))],
         results=f"tau: {n} torques (N m) or forces (N) to hold until the next call.",
         state_words="c.state: the estimate in this order, then what else the law integrates:",
-        described=_described(law),
-        start=_start(law),
+        described=[f"{n}, {u}" for n, u in zip(law.parameters.names, law.parameters.units, strict=True)],
+        start=law.first_state().vector,
         begins="the estimate starts at the robot's own parameters; or write c.state yourself",
         programs={name: (program, "one step as a pure function of its arguments; no state")},
         costs=f"The step costs {program.operations!r}.",
@@ -179,16 +179,6 @@ def _shown(value: float | np.ndarray) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def _described(law: Law) -> list[str]:
-    pairs = zip(law.parameters.names, law.parameters.units, strict=True)
-    return [f"{n}, {u}" for n, u in pairs]
-
-
-def _start(law: Law) -> np.ndarray:
-    """Return the state that the controller starts with."""
-    return law.first_state().vector
-
-
 def _harness(law: Law, program: Program, arguments: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return the states of the harness, and torque and state after each of its steps."""
     rng = np.random.default_rng(0)
@@ -198,9 +188,9 @@ def _harness(law: Law, program: Program, arguments: Sequence[str]) -> tuple[np.n
         [np.round(rng.uniform(a, a + 1, p.shape), 6) for a, p in zip(low, ports, strict=True)] for _ in range(STEPS)
     ]
     for state in states:  # each step has gains of its own
-        own = (np.asarray(getattr(law, port.name), dtype=float) for port in law.gain_ports(arguments))
+        own = (law.gain_named(port.name) for port in law.gain_ports(arguments))
         state += [np.round(rng.uniform(0.5, 1.5) * gain, 6) for gain in own]
-    vector = _start(law)
+    vector = law.first_state().vector
     results = []
     for state in states:
         tau, vector, _ = program(*state, vector, STEP_SECONDS)

@@ -151,8 +151,12 @@ def typical(robot: Robot) -> Typical:
     q = rng.uniform([s[0] for s in spans], [s[1] for s in spans], (STATES, robot.n))
     qd, qdd = (rng.uniform(-size, size, q.shape) for size in (SPEEDS, ACCELERATIONS))
     M = mass_matrix(robot).compile("numpy")(q)
+    return Typical(M, _inverse_of_mass(M), (q, qd, qdd))
+
+
+def _inverse_of_mass(M: np.ndarray) -> np.ndarray:
     floor = 1e-9 * np.trace(M, axis1=-2, axis2=-1)[:, None, None] + 1e-12  # a joint may move no mass
-    return Typical(M, np.linalg.inv(M + floor * np.eye(robot.n)), (q, qd, qdd))
+    return np.linalg.inv(M + floor * np.eye(M.shape[-1]))
 
 
 def largest_inertias(robot: Robot) -> np.ndarray:
@@ -244,8 +248,38 @@ GROWS = (
     1 + 1e-3
 )  # per period: what grows more slowly, by e in a second at 1 kHz, changes with the motion before it is felt
 LEAST = 2.0**-60  # of a gain
-WEIGHTS = ("gamma",)  # gains that are weights: a law with larger ones learns more slowly
 PULL = GOOD / 4  # of Kp / (rate Kd), what is proposed: the fastest error is then damped critically
+
+
+@dataclass(frozen=True)
+class _Slow:
+    """What answers to an error of velocity by more and more torque: what a law learns, or its pull towards a position."""
+
+    gain: str
+    rates: np.ndarray  # S (k, n, n), 1/s^2
+    learnt: bool
+    weight: bool = False  # whether the gain is a weight, of which less makes S larger
+
+    @property
+    def swinging(self) -> str:
+        """What makes a velocity swing if it is too much, in words."""
+        return "what it learns" if self.learnt else "its pull"
+
+    def growth(self, damping: np.ndarray, rate: float, share: float = 1.0) -> np.ndarray:
+        """Return by how much the fastest error grows in a period (k,), from D (k, n, n), 1/s, and `share` times S.
+
+        Torques are held for a period. What is learnt grows by Euler's rule, dz = -S v dt; a position moves by v dt + a dt^2 / 2.
+        """
+        unit, dt, slow = np.broadcast_to(np.eye(damping.shape[-1]), damping.shape), 1 / rate, share * self.rates
+        if self.learnt:
+            step = np.block([[unit - dt * damping, dt * unit], [-dt * slow, unit]])
+        else:
+            half = dt * dt / 2
+            step = np.block([[unit - dt * damping, -dt * slow], [dt * unit - half * damping, unit - half * slow]])
+        finite = np.isfinite(step).all(axis=(-2, -1), keepdims=True)  # others are refused later, by name
+        step = np.where(finite, step, 0.0)
+        grown: np.ndarray = np.abs(np.linalg.eigvals(step)).max(axis=-1)
+        return grown
 
 
 @dataclass(frozen=True)
@@ -259,31 +293,25 @@ class Overshoot:
     growth: float  # by which an error of velocity is multiplied in each period, at worst
     everywhere: bool  # in all states that were looked at
     better: dict[str, np.ndarray]  # gains that would do together, each instead of the law's
-
-    @property
-    def _swings(self) -> str:
-        """What makes velocities swing, if they do rather than being overcorrected."""
-        return {self.law.learns_by: "what it learns", self.law.pulls_by: "its pull"}.get(self.gain, "")
+    slow: _Slow | None = None  # what makes velocities swing, if they do rather than being overcorrected
 
     @property
     def text(self) -> str:
         """What is wrong."""
-        what = (
-            f"{self._swings} makes the velocity of {{}} swing"
-            if self._swings
-            else "the velocity of {} is overcorrected"
-        )
+        level, what = "high", f"the velocity of {self.joint} is overcorrected"
+        if self.slow is not None:
+            level = "low" if self.slow.weight else "high"
+            what = f"{self.slow.swinging} makes the velocity of {self.joint} swing"
         return (
-            f"{self.gain} of {self.law.name} is too {'low' if self.gain in WEIGHTS and self._swings else 'high'} for a loop at "
-            f"{self.rate:g} Hz: {what.format(self.joint)}, and its error grows {self.growth:.4g}-fold in every period"
-            f"{'' if self.everywhere else ' in some postures'}"
+            f"{self.gain} of {self.law.name} is too {level} for a loop at {self.rate:g} Hz: {what}, and its error grows "
+            f"{self.growth:.4g}-fold in every period{'' if self.everywhere else ' in some postures'}"
         )
 
     @property
     def remedy(self) -> str:
         """What would do."""
         shown = " with ".join(self._shown(name, value) for name, value in self.better.items())
-        faster = "" if self._swings else f", a rate of {(1 + self.growth) * self.rate / GOOD:.2g} Hz"
+        faster = "" if self.slow is not None else f", a rate of {(1 + self.growth) * self.rate / GOOD:.2g} Hz"
         return f"{shown} would do{faster}, or rotors that the description leaves out."
 
     def _shown(self, name: str, value: np.ndarray) -> str:
@@ -292,7 +320,7 @@ class Overshoot:
             return f"{name}={rounded[0]}"
         if np.ndim(value) < 2 and len(rounded) <= self.law.robot.n:
             return f"{name}={rounded}"
-        times_as_large = float(np.max(value) / np.max(np.asarray(getattr(self.law, name))))
+        times_as_large = float(np.max(value) / np.max(self.law.gain_named(name)))
         return f"{name} {times_as_large:.3g} times as large"
 
 
@@ -316,7 +344,7 @@ def overshoot(law: Law, rate: float, inverse: np.ndarray, q: np.ndarray) -> Over
     worst = int(np.argmax(fastest))
     gain = max(parts, key=lambda name: float(np.linalg.eigvals(parts[name][worst]).real.max()))
     joint = _mover(law, total[worst])
-    better = {gain: _better(np.asarray(getattr(law, gain), dtype=float), parts[gain], GOOD * rate)}
+    better = {gain: _better(law.gain_named(gain), parts[gain], GOOD * rate)}
     if slow is not None:
         changed = law.with_traced_gains(better)
         damped = changed.damping_rates(inverse, q)
@@ -324,34 +352,9 @@ def overshoot(law: Law, rate: float, inverse: np.ndarray, q: np.ndarray) -> Over
     return Overshoot(law, rate, gain, joint, float(fastest.max() - 1), bool(fastest.min() >= LIMIT), better)
 
 
-@dataclass(frozen=True)
-class _Slow:
-    """What answers to an error of velocity by more and more torque: what a law learns, or its pull towards a position."""
-
-    gain: str
-    rates: np.ndarray  # S (k, n, n), 1/s^2
-    learnt: bool
-
-    def growth(self, damping: np.ndarray, rate: float, share: float = 1.0) -> np.ndarray:
-        """Return by how much the fastest error grows in a period (k,), from D (k, n, n), 1/s, and `share` times S.
-
-        Torques are held for a period. What is learnt grows by Euler's rule, dz = -S v dt; a position moves by v dt + a dt^2 / 2.
-        """
-        unit, dt, slow = np.broadcast_to(np.eye(damping.shape[-1]), damping.shape), 1 / rate, share * self.rates
-        if self.learnt:
-            step = np.block([[unit - dt * damping, dt * unit], [-dt * slow, unit]])
-        else:
-            half = dt * dt / 2
-            step = np.block([[unit - dt * damping, -dt * slow], [dt * unit - half * damping, unit - half * slow]])
-        finite = np.isfinite(step).all(axis=(-2, -1), keepdims=True)  # others are refused later, by name
-        step = np.where(finite, step, 0.0)
-        grown: np.ndarray = np.abs(np.linalg.eigvals(step)).max(axis=-1)
-        return grown
-
-
 def _slow_part(law: Law, inverse: np.ndarray, q: np.ndarray) -> _Slow | None:
     if (learning := law.learning_rates(inverse, q)) is not None:
-        return _Slow(law.learns_by, learning, True)
+        return _Slow(law.learns_by, learning, True, law.learns_by_weight)
     pull = law.pull_rates(inverse, q)
     return None if pull is None else _Slow(law.pulls_by, pull, False)
 
@@ -371,7 +374,7 @@ def _swinging(law: Law, rate: float, damping: np.ndarray, slow: _Slow) -> Oversh
         return None
     better = _slower(law, rate, damping, slow)
     joint = _mover(law, slow.rates[int(np.argmax(growth))])
-    return Overshoot(law, rate, slow.gain, joint, float(growth.max()), bool(growth.min() > GROWS), better)
+    return Overshoot(law, rate, slow.gain, joint, float(growth.max()), bool(growth.min() > GROWS), better, slow)
 
 
 def _slower(law: Law, rate: float, damping: np.ndarray, slow: _Slow) -> dict[str, np.ndarray]:
@@ -381,12 +384,12 @@ def _slower(law: Law, rate: float, damping: np.ndarray, slow: _Slow) -> dict[str
         share /= 2
     if share == 1:
         return {}
-    gain = np.asarray(getattr(law, slow.gain), dtype=float)
-    damper = None if slow.learnt else np.asarray(getattr(law, law.damps_by), dtype=float)
+    gain = law.gain_named(slow.gain)
+    damper = None if slow.learnt else law.gain_named(law.damps_by)
     if damper is not None and gain.ndim < 2 and damper.ndim < 2:
         return {slow.gain: np.minimum(gain, PULL * rate * damper)}
     share /= 2  # what is barely stable swings for long
-    return {slow.gain: gain / share if slow.gain in WEIGHTS else gain * share}
+    return {slow.gain: gain / share if slow.weight else gain * share}
 
 
 def _better(gain: np.ndarray, rates: np.ndarray, most: float) -> np.ndarray:
@@ -407,9 +410,7 @@ def _mass(robot: Robot, rotors: bool) -> Callable[..., np.ndarray]:
 
 def inverse_mass(robot: Robot, rotors: bool, q: np.ndarray) -> np.ndarray:
     """Return M^-1 (k, n, n) of a robot at positions `q` (k, n), with or without its rotors."""
-    mass = _mass(robot, rotors)(q)
-    floor = 1e-9 * np.trace(mass, axis1=-2, axis2=-1)[:, None, None] + 1e-12  # a joint may move no mass
-    return np.linalg.inv(mass + floor * np.eye(robot.n))
+    return _inverse_of_mass(_mass(robot, rotors)(q))
 
 
 def check_gains(law: Law, rate: float = RATE, refuse: bool = True) -> None:

@@ -134,6 +134,9 @@ class Law:
     name: ClassVar[str] = "law"
     learns: ClassVar[bool] = False  # whether its estimate changes
     learns_by: ClassVar[str] = "Gamma_inv"  # the gain by which it learns faster or slower
+    learns_by_weight: ClassVar[bool] = (
+        False  # whether that gain is a weight: a law with a larger one learns more slowly
+    )
     pulls_by: ClassVar[str] = "Kp"  # the gain by which it answers to positions, if it has `pull_rates`
     damps_by: ClassVar[str] = "Kd"  # and the one of velocities beside it
     measured: ClassVar[tuple[str, str]] = ("q", "qd")  # what the law sees: joints, or motors
@@ -229,6 +232,17 @@ class Law:
     def reference_warnings(self, motion: Motion, time: np.ndarray) -> list[str]:
         """Return sentences about a desired `motion` over `time` (s) that the law knows it cannot follow."""
         return []
+
+    def start_warnings(self, kinetic: Callable[[], float]) -> list[str]:
+        """Return sentences about a run whose V_1 at the start is `kinetic()`, J, that the law may not take well."""
+        return []
+
+    def decay_rate(self, largest_inertia: Callable[[], float]) -> float:
+        """Return r, 1/s, with dV_1/dt <= -r V_1 for exact parameters; H has no eigenvalue above `largest_inertia()`."""
+        raise TaupiError(
+            "{kind} has no damping K of s: a rate is known for SlotineLi and related laws, and for Walker.",
+            kind=type(self).__name__,
+        )
 
     def adjustable(self) -> tuple[str, ...]:
         """Return the names of the gains that a step can take as inputs, see `step_program`; by default none."""
@@ -425,7 +439,11 @@ class Law:
                 raise unknown("gain that can be an argument", name, known, self.name)
             if name in names[:k]:
                 raise TaupiError("{arguments} has {name} twice.", name=name)
-        return [Port(name, np.shape(getattr(self, name)), (), "a gain") for name in names]
+        return [Port(name, self.gain_named(name).shape, (), "a gain") for name in names]
+
+    def gain_named(self, name: str) -> np.ndarray:
+        """Return the gain called `name`: one number, its diagonal, or a matrix."""
+        return np.asarray(vars(self)[name], dtype=float)
 
     def wanted_ports(self) -> list[Port]:
         """Return the inputs that state the desired motion."""
@@ -547,9 +565,8 @@ class FixedLaw(Law):
 
     def settle_gains(self, scale: np.ndarray | float) -> None:
         """Check the gains; defaults make each joint critically damped at 5 rad/s, with an inertia of `scale`."""
-        defaults = {"Kp": BANDWIDTH**2 * np.asarray(scale), "Kd": 2 * BANDWIDTH * np.asarray(scale)}
-        for name, default in defaults.items():
-            value = getattr(self, name)
+        Kp, Kd = BANDWIDTH**2 * np.asarray(scale), 2 * BANDWIDTH * np.asarray(scale)
+        for name, value, default in (("Kp", self.Kp, Kp), ("Kd", self.Kd, Kd)):
             object.__setattr__(self, name, gain(name, default if value is None else value, self.robot.n))
 
     def adjustable(self) -> tuple[str, ...]:

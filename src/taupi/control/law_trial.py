@@ -9,7 +9,6 @@ import numpy as np
 
 from taupi.control.estimate import ParameterChoice
 from taupi.control.law import Law
-from taupi.control.laws.natural_adaptation import NaturalAdaptation
 from taupi.control.lyapunov import LyapunovRecord, lyapunov_record
 from taupi.dynamics.mass_matrix import mass_matrix
 from taupi.dynamics.terms import term_parameters
@@ -25,7 +24,6 @@ from taupi.tables import html_table
 # Of V at the start: a law that is sampled a thousand times a second lets V rise by less than this. With the default gains, from
 # 0.3 of the parameters, by 8.5e-4 on a UR5, 1.4e-4 on a Panda and 3.8e-5 on a PUMA 560.
 SAMPLED = 1e-3
-FAR = 5.0  # times gamma: a V_1 at the start that may lead an estimate of bodies astray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,19 +97,7 @@ class Trial:
         """All parameters of the plant, ten per link and its terms': (P,), or (N, P) where payloads change."""
         if not isinstance(self.plant, ArmPlant) or self.robot is None:
             return None
-        own = self.robot.parameters.values
-        more = term_parameters(self.robot, tuple(self.plant.terms)).values
-        pi = np.concatenate([own, more])
-        if not self.plant.loads:
-            return pi
-        rows = np.tile(pi, (len(self.run), 1))
-        since = [0.0, *(t for t, _ in self.plant.payloads if t > 0)]
-        for t in since:  # the load at a time stays until the next
-            after, load = self.run.time * (1 + 1e-12) >= t, self.plant.load_at(t).reshape(-1, 10)
-            for link, body in zip(self.plant.loads, load, strict=True):
-                place = self.robot.parameters.layout.link(link)
-                rows[after, place] = pi[place] + body
-        return rows
+        return self.plant.parameters_at(self.run.time)
 
     @cached_property
     def truth(self) -> np.ndarray | None:
@@ -176,7 +162,7 @@ class Trial:
     def remarks(self) -> tuple[str, ...]:
         """What to be careful about, one sentence each."""
         notes = [f"{note[0].upper()}{note[1:]}." for note in self.run.notes]
-        return tuple(notes + self._limited() + self._beyond_effort() + self._far() + self._claims())
+        return tuple(notes + self._limited() + self._beyond_effort() + self._start() + self._claims())
 
     def _limited(self) -> list[str]:
         limits = None if self.plant is None else self.plant.torque_limits
@@ -204,18 +190,12 @@ class Trial:
             "gains or a slower motion, or let the plant cut the torque there (--torque-limit description, torque_limits=True)."
         ]
 
-    def _far(self) -> list[str]:
-        """Return a remark if the geometry of bodies would stretch an estimate: gamma far below V_1 at the start."""
-        if not isinstance(self.law, NaturalAdaptation) or self.s is None or self.robot is None:
+    def _start(self) -> list[str]:
+        """Return what the law says of a run that starts with this V_1."""
+        if not isinstance(self.law, Law) or self.s is None or self.robot is None:
             return []
-        s, M = self.s[0], mass_matrix(self.robot).compile("numpy")(self.run.q[0])
-        kinetic, gamma = float(s @ M @ s) / 2, float(np.min(self.law.gamma))
-        if kinetic < FAR * gamma:
-            return []
-        return [
-            f"gamma is {gamma:.2g} J, far below V_1 = {kinetic:.2g} J at the start: the estimate may grow by as much as "
-            f"exp({kinetic / gamma:.0f}). Start nearer to the reference, or give gamma={kinetic:.2g}."
-        ]
+        s, robot, q = self.s[0], self.robot, self.run.q[0]
+        return self.law.start_warnings(lambda: float(s @ mass_matrix(robot).compile("numpy")(q) @ s) / 2)
 
     def _claims(self) -> list[str]:
         if not isinstance(self.law, Law) or self._true is None or self.run.reference is None:

@@ -11,11 +11,8 @@ import numpy as np
 
 from taupi.analysis.bounds import bounds
 from taupi.analysis.joint_range import RangeLike
-from taupi.control.adaptive_law import Damped
 from taupi.control.estimate import EstimatedChain
-from taupi.control.gains import as_matrix
 from taupi.control.law import Law, Signals, Truth
-from taupi.control.laws.walker import Walker
 from taupi.dynamics.forward import solve_positive
 from taupi.dynamics.joint_frames import newton_euler
 from taupi.dynamics.mass_matrix import composite_bodies, mass_matrix
@@ -261,20 +258,11 @@ def convergence_rate(law: Law, ranges: RangeLike = None, tolerance: float = 1e-3
     >>> tp.laws.convergence_rate(tp.Walker(tp.load("elbow2r"), gamma=4.0))
     8.0
     """
-    if isinstance(law, Walker):
-        return 2 * law.gamma
-    if not isinstance(law, Damped) or len(law.K) != law.robot.n:
-        raise TaupiError(
-            "{kind} has no damping K of s: a rate is known for SlotineLi and related laws, and for Walker.",
-            kind=type(law).__name__,
-        )
-    of_terms = float(np.max(_term_inertia(law), initial=0.0))
-    h = bounds(law.robot, ranges, tolerance, boxes)["mu2"].value + of_terms
-    return float(2 * np.linalg.eigvalsh(as_matrix(law.K))[0] / h)
 
+    def largest_inertia() -> float:
+        rest = np.zeros(law.robot.nq)
+        with_rotors, without = (mass_matrix(law.robot, terms=terms)(rest) for terms in (law.choice().terms, ()))
+        of_rotors = float(np.max(np.diag(with_rotors - without), initial=0.0))
+        return bounds(law.robot, ranges, tolerance, boxes)["mu2"].value + of_rotors
 
-def _term_inertia(law: Law) -> np.ndarray:
-    """Return the inertia that the law's terms add to each joint, (n,): that of rotors."""
-    rest = np.zeros(law.robot.nq)
-    with_terms, without = (mass_matrix(law.robot, terms=terms)(rest) for terms in (law.choice().terms, ()))
-    return np.diag(with_terms - without)
+    return law.decay_rate(largest_inertia)

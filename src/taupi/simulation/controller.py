@@ -10,7 +10,7 @@ import numpy as np
 
 from taupi.checks import real_array
 from taupi.dynamics.types import ArrayLike, Vector
-from taupi.errors import Message, TaupiError
+from taupi.errors import TaupiError
 from taupi.model.parameters import Parameters
 from taupi.model.robot import Robot
 from taupi.program.program import Port, Program
@@ -221,10 +221,8 @@ def held_torque(controller: ControllerLike, n: int, horizon: Horizon, several: b
         raise TaupiError("{controller} has torques that are not finite.")
     if horizon.continuous:  # the last stage of a fixed step would see the next sample
         raise TaupiError(
-            Message(
-                "{controller} is an array of torques, each held for one control period: {control='continuous'} holds none."
-            ),
-            remedy=Message("Use {control='sampled'}."),
+            "{controller} is an array of torques, each held for one control period: {control='continuous'} holds none.",
+            remedy="Use {control='sampled'}.",
         )
 
     def torque_samples(t: float, *state: np.ndarray) -> np.ndarray:

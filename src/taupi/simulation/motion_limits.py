@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from taupi.dynamics.terms import resolve_terms, term_parameters
 from taupi.regressors.classical import regressor
 from taupi.simulation.horizon import PERIOD
 from taupi.simulation.plants.plant import Plant
 from taupi.simulation.plants.rigid_plant import RigidPlant
-from taupi.simulation.references import Motion
+from taupi.simulation.references import Motion, Sinusoids
 
 if TYPE_CHECKING:
     from taupi.model.robot import Robot
     from taupi.model.robot_parts import Joint
-    from taupi.simulation.references import Sinusoids
 
 
 MOST = 2000  # instants at which torques are computed
@@ -45,9 +43,8 @@ def broken_limits(plant: Plant, motion: Motion, time: np.ndarray) -> list[str]:
         speed, speeds = np.abs(motion.qd), [f"{u}/s" for u in units]
         sentences += _worst("is too fast", names, speeds, time, speed - fastest, speed, fastest)
     limits = plant.torque_limits
-    if (
-        isinstance(plant, RigidPlant) and limits is not None and not sentences
-    ):  # outside the range, the torque means little
+    # Outside the range, the torque means little.
+    if isinstance(plant, RigidPlant) and limits is not None and not sentences:
         rows = np.unique(np.linspace(0, len(time) - 1, MOST).astype(int))
         tau = np.abs(_torque(plant, Motion(*(v[rows] for v in motion)), time[rows]))
         forces = ["N" if j.prismatic else "N m" for j in joints]
@@ -78,15 +75,9 @@ def _worst(
 
 def _torque(plant: RigidPlant, motion: Motion, time: np.ndarray) -> np.ndarray:
     """Return the torque that the motion needs, with what the arm carries at each time."""
-    terms = resolve_terms(plant.terms)
-    Y = regressor(plant.robot, terms=terms).compile("numpy")(*motion)
-    pi = np.concatenate([plant.robot.parameters.values, term_parameters(plant.robot, terms).values])
-    rows = np.tile(pi, (len(time), 1))
-    for since in [0.0, *(t for t, _ in plant.payloads)] if plant.loads else ():
-        later, load = time >= since, plant.load_at(since).reshape(-1, 10)
-        for link, body in zip(plant.loads, load, strict=True):
-            place = plant.robot.parameters.layout.link(link)
-            rows[later, place] = pi[place] + body
+    Y = regressor(plant.robot, terms=plant.terms).compile("numpy")(*motion)
+    pi = plant.parameters_at(time)
+    rows = np.ascontiguousarray(np.broadcast_to(pi, (len(time), pi.shape[-1])))
     tau: np.ndarray = np.einsum("kij,kj->ki", Y, rows)
     return tau
 
@@ -107,10 +98,6 @@ def gentle_sines(robot: Robot) -> Sinusoids:
     >>> bool(np.allclose(motion(1.0).q, motion(1.0 + PERIOD).q))
     True
     """
-    import numpy as np  # here, because options of commands need no more of this module than the period
-
-    from taupi.simulation.references import Sinusoids
-
     middle, width, speed = [], [], []
     for joint in robot.driving_joints:
         center, span = _range(joint, _TURNS)
@@ -130,8 +117,6 @@ def swing(robot: Robot) -> Sinusoids:
 
     Frequencies rise from joint to joint, from 1 rad/s to below 3 rad/s.
     """
-    from taupi.simulation.references import Sinusoids
-
     middle, amplitude = [], []
     for joint in robot.driving_joints:
         center, span = _range(joint, math.inf)

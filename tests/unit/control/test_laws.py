@@ -179,6 +179,8 @@ def test_bad_settings_say_what_is_wrong(settings, message):
         (lambda: tp.laws.SigmaModification(-1.0), "sigma is -1.0, expected"),
         (lambda: tp.laws.lyapunov(ARM), "law is Robot, expected a control law"),
         (lambda: tp.laws.convergence_rate(tp.PDGravity(ARM)), "has no damping K of s"),
+        # K damps the task, of which an arm near a singular configuration shows next to nothing.
+        (lambda: tp.laws.convergence_rate(tp.laws.OperationalSlotineLi(ARM, task="xy")), "has no damping K of s"),
         (
             lambda: tp.laws.check_lyapunov(tp.SlotineLi(ARM), [1, 0], *[np.zeros((2, 2))] * 5),
             "expected two or more rising",

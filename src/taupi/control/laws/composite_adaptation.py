@@ -12,7 +12,6 @@ from taupi.checks import positive
 from taupi.control.adaptive_law import AdaptiveLaw, Damped
 from taupi.control.gains import times
 from taupi.control.law import Claim, Signals, Truth
-from taupi.control.laws.slotine_li import torque_and_gradient
 from taupi.deprecation import renamed
 from taupi.dynamics.chain import Chain
 from taupi.dynamics.forward import solve_positive
@@ -135,7 +134,9 @@ class CompositeAdaptation(AdaptiveLaw, Damped):
     def _parts(self, constants: Constants, signals: Signals, x: Vector) -> _Parts:
         a, choice = self.filter_rad, self.choice()
         pi_hat, filters, torque, scaled = self._unpacked(x)
-        tau, gradient = torque_and_gradient(self, self.K, constants, signals, pi_hat)
+        qrd, qrdd, s = signals.reference(self.Lambda)
+        tau, gradient = self.modelled(constants, signals, (qrd, qrdd), pi_hat, self.learnt_from(s))
+        tau -= times(self.K, s)
         momentum, other = self._models(constants, signals)
         places = list(choice.places)
         held = choice.expand(Chain(self.robot, constants), SX.zeros(len(places)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
@@ -25,6 +26,7 @@ from taupi.program.program import Constants
 # Least eigenvalue of a pseudo-inertia relative to its largest entry: an estimate with a smaller one has no room to move.
 ROOM = 1e-9
 SHARE = 0.3  # of the largest M_ii: the default gamma
+FAR = 5.0  # times gamma: a V_1 at the start that may lead an estimate of bodies astray
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,7 @@ class NaturalAdaptation(AdaptiveLaw, WeighedBodies):
     modifications: Modifications = field(default=(), init=False)
     name: ClassVar[str] = "natural_adaptation"
     learns_by: ClassVar[str] = "gamma"
+    learns_by_weight: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         links = self.links
@@ -181,6 +184,16 @@ class NaturalAdaptation(AdaptiveLaw, WeighedBodies):
     def initial_estimate(self, share: float) -> np.ndarray:
         """Return an estimate to start from: a `share` of the robot's parameters, made that of real bodies."""
         return self.real(super().initial_estimate(share))
+
+    def start_warnings(self, kinetic: Callable[[], float]) -> list[str]:
+        """Return a sentence if the geometry of bodies would stretch an estimate: gamma far below V_1 at the start."""
+        size, gamma = kinetic(), float(np.min(self.gamma))
+        if size < FAR * gamma:
+            return []
+        return [
+            f"gamma is {gamma:.2g} J, far below V_1 = {size:.2g} J at the start: the estimate may grow by as much as "
+            f"exp({size / gamma:.0f}). Start nearer to the reference, or give gamma={size:.2g}."
+        ]
 
     def without_learning(self) -> None:
         """Return None: links learn through gamma, whatever Gamma_inv is."""

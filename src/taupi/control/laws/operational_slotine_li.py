@@ -18,13 +18,11 @@ from taupi.dynamics.chain import Chain
 from taupi.dynamics.kinematics import Task, jacobian, linear_rows, task_coordinates, task_jacobian, traced_coordinates
 from taupi.dynamics.operational import checked_task, consistent_inverse, operational_mass
 from taupi.dynamics.singularity_measure import measure
-from taupi.dynamics.terms import term_columns
 from taupi.dynamics.types import ArrayLike, Matrix, Vector
 from taupi.model.placement import Placement
 from taupi.model.robot import BASE, Robot
 from taupi.model.scalars import to_float
 from taupi.program.program import Constants, Port
-from taupi.regressors.recursive import link_regressor
 from taupi.simulation.references import Motion
 
 TASK_DAMPING = 20.0  # 1/s: a task has directions that are lighter than any joint
@@ -164,11 +162,14 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
 
     def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
         """Return tau and d pi_hat/dt over SX; `constants`, `signals` and `x` are as in `Law.control`."""
-        m, chain = self._reference(constants, signals), Chain(self.robot, constants)
-        y = link_regressor(chain, signals.q, signals.qd, m.qrd, m.qrdd)
-        y = cs.horzcat(y, term_columns(chain, self.choice().terms, signals.q, m.qrd, m.qrdd))
-        tau = y @ self.choice().expand(chain, x) - m.J.T @ times(self.K, m.s) - float(self.damping or 0) * m.joints
-        return tau, self.adapted(y.T @ self.learnt_from(m.joints), x)
+        m = self._reference(constants, signals)
+        tau, gradient = self.modelled(constants, signals, (m.qrd, m.qrdd), x, self.learnt_from(m.joints))
+        tau = tau - m.J.T @ times(self.K, m.s) - float(self.damping or 0) * m.joints
+        return tau, self.adapted(gradient, x)
+
+    def decay_rate(self, largest_inertia: Callable[[], float]) -> float:
+        """Refuse: K damps the s of the task, and V_1 is of the joints', of which the task shows less near singularities."""
+        return Law.decay_rate(self, largest_inertia)
 
     def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
         """Return M^-1 J^T K J and M^-1 D; `inverse` and `q` are as in `Law.damping_rates`."""

@@ -5,29 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import casadi as cs
-import numpy as np
-
 from taupi.control.adaptive_law import AdaptiveLaw, Damped
 from taupi.control.gains import times
 from taupi.control.law import Claim, Signals, Truth
 from taupi.deprecation import renamed
-from taupi.dynamics.chain import Chain
-from taupi.dynamics.terms import term_columns
 from taupi.dynamics.types import Vector
 from taupi.program.program import Constants
-from taupi.regressors.recursive import link_regressor
-
-
-def torque_and_gradient(
-    law: AdaptiveLaw, K: np.ndarray, constants: Constants, signals: Signals, x: Vector
-) -> tuple[Vector, Vector]:
-    """Return Y_r pi_hat - K s and the full Y_r^T s over SX, with s as the law learns from it."""
-    qrd, qrdd, s = signals.reference(law.Lambda)
-    chain = Chain(law.robot, constants)
-    terms = term_columns(chain, law.choice().terms, signals.q, qrd, qrdd)
-    y = cs.horzcat(link_regressor(chain, signals.q, signals.qd, qrd, qrdd), terms)
-    return y @ law.choice().expand(chain, x) - times(K, s), y.T @ law.learnt_from(s)
 
 
 @renamed(columns="adapt")
@@ -50,8 +33,9 @@ class SlotineLi(AdaptiveLaw, Damped):
 
     def control(self, constants: Constants, signals: Signals, x: Vector) -> tuple[Vector, Vector]:
         """Return tau and d pi_hat/dt over SX; `constants`, `signals` and `x` are as in `Law.control`."""
-        tau, gradient = torque_and_gradient(self, self.K, constants, signals, x)
-        return tau, self.adapted(gradient, x)
+        qrd, qrdd, s = signals.reference(self.Lambda)
+        tau, gradient = self.modelled(constants, signals, (qrd, qrdd), x, self.learnt_from(s))
+        return tau - times(self.K, s), self.adapted(gradient, x)
 
     def claim(self, truth: Truth, signals: Signals, x: Vector) -> Claim:
         """Return V with dV/dt = -s^T K s, less friction's own damping. `truth`, `signals` and `x` are as in `Law.claim`."""

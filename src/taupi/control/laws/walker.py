@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -48,6 +49,10 @@ class DampedByEstimate(TrackingLaw):
     def adjustable(self) -> tuple[str, ...]:
         """Return the gains that a step can take as inputs."""
         return (*super().adjustable(), "gamma")
+
+    def decay_rate(self, largest_inertia: Callable[[], float]) -> float:
+        """Return 2 gamma, whatever the inertia."""
+        return 2 * self.gamma
 
     def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:
         """Return gamma and Lambda; `inverse` and `q` are as in `Law.damping_rates`."""

@@ -15,6 +15,7 @@ from taupi.content import Keyed, content
 from taupi.dynamics.chain import Chain, joint_port
 from taupi.dynamics.contacts import tip_torque
 from taupi.dynamics.kinematics import JACOBIANS
+from taupi.dynamics.terms import resolve_terms, term_parameters
 from taupi.dynamics.types import SX, ArrayLike, Expression, Vector
 from taupi.errors import Argument, TaupiError, unknown
 from taupi.model.body import InertiaLike, body_from_com, why_not_physical
@@ -304,6 +305,21 @@ class ArmPlant:
         for since, payload in self.payloads:
             current = payload if since <= t * (1 + 1e-12) else current
         return self.load_vector(current)
+
+    def parameters_at(self, time: np.ndarray) -> np.ndarray:
+        """Return all parameters at times (N,), ten per link and those of its terms: (P,), or (N, P) if it may carry loads."""
+        pi = np.concatenate(
+            [self.robot.parameters.values, term_parameters(self.robot, resolve_terms(self.terms)).values]
+        )
+        if not self.loads:
+            return pi
+        rows = np.tile(pi, (len(time), 1))
+        for since in [0.0, *(t for t, _ in self.payloads if t > 0)]:  # the load at a time stays until the next
+            after, load = time * (1 + 1e-12) >= since, self.load_at(since).reshape(-1, 10)
+            for link, body in zip(self.loads, load, strict=True):
+                place = self.robot.parameters.layout.link(link)
+                rows[after, place] = pi[place] + body
+        return rows
 
 
 class LoadedChain(Chain):
