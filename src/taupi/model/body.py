@@ -136,6 +136,14 @@ def pseudo_inertia(body: Sequence[Scalar]) -> np.ndarray:
     return result
 
 
+def bodies_of(p: np.ndarray) -> np.ndarray:
+    """Return the ten parameters (..., 10) of pseudo-inertias P (..., 4, 4)."""
+    second = p[..., :3, :3]
+    inertia = np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
+    rows, columns = np.triu_indices(3)
+    return np.concatenate([p[..., 3:, 3], p[..., :3, 3], inertia[..., rows, columns]], axis=-1)
+
+
 def smallest_eigenvalue(body: Sequence[object]) -> float:
     """Return the smallest eigenvalue of the pseudo-inertia, which is negative if no real body has these parameters."""
     return float(np.linalg.eigvalsh(pseudo_inertia(body))[0])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,10 @@ from taupi.control.law import Law
 from taupi.control.laws.computed_torque import ComputedTorque
 from taupi.control.laws.pd_gravity import PDGravity
 from taupi.control.laws.slotine_li import SlotineLi
-from taupi.errors import TaupiError
+from taupi.errors import TaupiError, TaupiWarning
 from taupi.files import path_of, refuse_to_overwrite, write_text
 from taupi.identification.results.samples import Samples
-from taupi.model.body import pseudo_inertia
+from taupi.model.body import bodies_of, pseudo_inertia
 from taupi.model.robot import Robot
 from taupi.progress import progress
 from taupi.schema import finite_or_none
@@ -234,7 +234,8 @@ def robustness(
             )
             k = int(np.argmax(_worst_joint(summary)))
             summaries[name] = summary
-            with _without_warnings():  # an arm that diverges is a result
+            with warnings.catch_warnings():  # an arm that diverges is a result
+                warnings.simplefilter("ignore", TaupiWarning)
                 worst[name] = simulate_many(
                     plant,
                     law,
@@ -260,17 +261,6 @@ def robustness(
         plant,
         sensors,
     )
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    import warnings
-
-    from taupi.errors import TaupiWarning
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TaupiWarning)
-        yield
 
 
 def _same_robot(plant: RigidPlant, robot: Robot) -> RigidPlant:
@@ -348,13 +338,5 @@ def uncertain_links(robot: Robot, spread: float, count: int, rng: np.random.Gene
         a[:, :3, :3] += draws[:, :9].reshape(count, 3, 3)
         a[:, :3, 3] = size * draws[:, 9:12]
         a[:, 3, 3] += draws[:, 12]
-        result[:, k] = _bodies(a @ p @ a.transpose(0, 2, 1))
+        result[:, k] = bodies_of(a @ p @ a.transpose(0, 2, 1))
     return result.reshape(count, -1)
-
-
-def _bodies(p: np.ndarray) -> np.ndarray:
-    """Return the ten parameters of pseudo-inertias (..., 4, 4)."""
-    second = p[..., :3, :3]
-    inertia = np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
-    upper = [inertia[..., i, j] for i, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))]
-    return np.stack([p[..., 3, 3], p[..., 0, 3], p[..., 1, 3], p[..., 2, 3], *upper], axis=-1)

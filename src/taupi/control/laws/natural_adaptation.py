@@ -19,7 +19,7 @@ from taupi.deprecation import renamed
 from taupi.dynamics.spatial import inertia_tensor
 from taupi.dynamics.types import SX, ArrayLike, Expression, Matrix, Vector
 from taupi.errors import TaupiError
-from taupi.model.body import pseudo_inertia, smallest_eigenvalue
+from taupi.model.body import bodies_of, pseudo_inertia, smallest_eigenvalue
 from taupi.model.parameters import INERTIA, LINK_SIZE
 from taupi.program.program import Constants
 
@@ -178,7 +178,7 @@ class NaturalAdaptation(AdaptiveLaw, WeighedBodies):
                 floor = margin * max(float(np.abs(p).max()), margin)
                 lengths, axes = np.linalg.eigh(p)
                 if lengths[0] < floor:
-                    row[block] = _body(axes @ np.diag(np.maximum(lengths, floor)) @ axes.T)
+                    row[block] = bodies_of(axes @ np.diag(np.maximum(lengths, floor)) @ axes.T)
         return values
 
     def initial_estimate(self, share: float) -> np.ndarray:
@@ -210,11 +210,6 @@ class NaturalAdaptation(AdaptiveLaw, WeighedBodies):
         error = x[rest] - true[rest]
         terms = cs.dot(error, times(np.asarray(inverse(self.Gamma_inv)), error)) / 2 if error.numel() else 0
         return self.tracking_claim(truth, signals, self.damping_power, bodies + terms)
-
-
-def _body(p: np.ndarray) -> np.ndarray:
-    inertia = np.trace(p[:3, :3]) * np.eye(3) - p[:3, :3]
-    return np.array([p[3, 3], *p[:3, 3], *inertia[np.triu_indices(3)]])
 
 
 HALVINGS = 4  # exp(A) by squaring exp(A / 2^4)

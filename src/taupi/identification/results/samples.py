@@ -19,6 +19,7 @@ from taupi.identification.results.command_fit import CommandFit
 from taupi.identification.results.export import robot_of_fit, robot_with
 from taupi.identification.results.fit import Fit
 from taupi.identification.results.uncertainty import check_level
+from taupi.model.body import bodies_of
 from taupi.model.parameters import LINK_SIZE, ParameterLayout
 from taupi.model.robot import Robot
 from taupi.tables import table
@@ -235,7 +236,7 @@ class _Coordinates:
         """Return the standard parameters (K, p) at x (K, size)."""
         u, bodies = self._factors_at(x), self.units.size
         p = u @ u.transpose(0, 1, 3, 2)
-        tens = _tens(p) * self.units
+        tens = bodies_of(p) * self.units
         terms = np.linalg.solve(self.sums, self._sums_at(x).T).T
         return np.concatenate([tens.reshape(len(x), bodies), terms], axis=1)
 
@@ -244,7 +245,7 @@ class _Coordinates:
         u, links = self._factors_at(x), len(self.factors)
         # dP = E_j U^T + U E_j^T for entry j of U, and the ten parameters are linear in P.
         half = np.einsum("jab,klcb->kljac", _ENTRIES, u)
-        tens = _tens(half + half.swapaxes(-1, -2)) * self.units[:, None]
+        tens = bodies_of(half + half.swapaxes(-1, -2)) * self.units[:, None]
         own = rows[:, : self.units.size].reshape(len(rows), links, LINK_SIZE)
         of_links = np.matmul(own.transpose(1, 0, 2)[None], tens.swapaxes(-1, -2))  # (K, links, m, 10)
         of_links = of_links.transpose(0, 2, 1, 3).reshape(len(x), len(rows), -1)
@@ -275,14 +276,6 @@ class _Coordinates:
 _ENTRIES = np.zeros((LINK_SIZE, 4, 4))
 for _j, (_a, _b) in enumerate((a, b) for a in range(4) for b in range(a, 4)):
     _ENTRIES[_j, _a, _b] = 1.0
-_UPPER = tuple(np.triu_indices(3))
-
-
-def _tens(p: np.ndarray) -> np.ndarray:
-    """Return the ten parameters (..., 10) of pseudo-inertias (..., 4, 4)."""
-    second = p[..., :3, :3]
-    inertia = np.trace(second, axis1=-2, axis2=-1)[..., None, None] * np.eye(3) - second
-    return np.concatenate([p[..., 3:, 3], p[..., :3, 3], inertia[..., _UPPER[0], _UPPER[1]]], axis=-1)
 
 
 def _scale(fit: Fit) -> np.ndarray:
