@@ -195,7 +195,7 @@ class AdaptiveLaw(TrackingLaw):
     ) -> tuple[Vector, Vector]:
         """Return Y pi_hat and the full Y^T error over SX, Y the regressor of links and terms at (q, qd, qrd, qrdd).
 
-        `motion` is (qrd, qrdd), `x` the estimate and `error` what it learns from.
+        `motion` is (qrd, qrdd), and `error` what the law learns from; `constants`, `signals` and `x` are as in `Law.control`.
         """
         chain = Chain(self.robot, constants)
         terms = term_columns(chain, self.choice().terms, signals.q, *motion)

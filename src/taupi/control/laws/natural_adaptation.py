@@ -186,7 +186,7 @@ class NaturalAdaptation(AdaptiveLaw, WeighedBodies):
         return self.real(super().initial_estimate(share))
 
     def start_warnings(self, kinetic: Callable[[], float]) -> list[str]:
-        """Return a sentence if the geometry of bodies would stretch an estimate: gamma far below V_1 at the start."""
+        """Return a sentence if the geometry of bodies would stretch an estimate: gamma far below V_1 at the start, `kinetic`."""
         size, gamma = kinetic(), float(np.min(self.gamma))
         if size < FAR * gamma:
             return []

@@ -168,7 +168,10 @@ class OperationalSlotineLi(AdaptiveLaw, Damped, OfTask):
         return tau, self.adapted(gradient, x)
 
     def decay_rate(self, largest_inertia: Callable[[], float]) -> float:
-        """Refuse: K damps the s of the task, and V_1 is of the joints', of which the task shows less near singularities."""
+        """Refuse: K damps the s of the task, and V_1 is of the joints', of which the task shows less near singularities.
+
+        `largest_inertia` is as in `Law.decay_rate`.
+        """
         return Law.decay_rate(self, largest_inertia)
 
     def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:

@@ -51,7 +51,7 @@ class DampedByEstimate(TrackingLaw):
         return (*super().adjustable(), "gamma")
 
     def decay_rate(self, largest_inertia: Callable[[], float]) -> float:
-        """Return 2 gamma, whatever the inertia."""
+        """Return 2 gamma, whatever `largest_inertia` is."""
         return 2 * self.gamma
 
     def damping_rates(self, inverse: np.ndarray, q: np.ndarray) -> dict[str, np.ndarray]:

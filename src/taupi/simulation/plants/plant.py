@@ -307,7 +307,7 @@ class ArmPlant:
         return self.load_vector(current)
 
     def parameters_at(self, time: np.ndarray) -> np.ndarray:
-        """Return all parameters at times (N,), ten per link and those of its terms: (P,), or (N, P) if it may carry loads."""
+        """Return all parameters at `time` (N,), ten per link and those of its terms: (P,), or (N, P) if it may carry loads."""
         pi = np.concatenate(
             [self.robot.parameters.values, term_parameters(self.robot, resolve_terms(self.terms)).values]
         )
