@@ -12,7 +12,7 @@ import taupi as tp
 from taupi.excitation.design import Design
 from taupi.excitation.geometry.arrangement import Exclusion
 from taupi.excitation.geometry.contacts import Surfaces, placement_program, surfaces_meet
-from taupi.excitation.geometry.shapes import box_triangles, collision_solids
+from taupi.excitation.geometry.shapes import Solid, box_triangles, collision_solids
 from taupi.excitation.geometry.watched import surveyed
 from taupi.excitation.limits.certificates import torque_certificate
 from taupi.excitation.search.ipopt import Stop
@@ -150,6 +150,15 @@ def test_links_of_unknown_shape_have_no_floor_and_a_lowest_origin():
 
 
 # Surfaces -------------------------------------------------------------------------------------------------------------
+
+
+def test_slivers_are_no_part_of_a_surface_and_small_triangles_are_wherever_they_are():
+    small = 1e-4 * np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    sliver = np.array([[0.0, 0, 0], [1, 0, 0], [2, 1e-9, 0]])
+    for place in (np.zeros(3), np.array([0.0, 0, 3.0]), np.array([1.0, 2, 3])):
+        solid = Solid("base", np.stack([small, sliver]) + place)
+        (kept,) = Surfaces(tp.load("elbow2r"), [solid]).triangles.values()
+        np.testing.assert_array_equal(kept, [small + place])
 
 
 def boxes_overlap(one, two):

@@ -67,6 +67,8 @@ def test_a_run_is_frozen_and_says_what_it_is(run):
     with pytest.raises(ValueError, match="read-only"):
         run.q[0] = 1.0
     assert repr(run).startswith("Run of elbow2r under pd: 501 samples, 0.5 s; energy audit within")
+    worst = [line.split()[-1] for line in repr(run).splitlines()[-2:]]
+    assert [float(v) for v in worst] == [float(f"{v:.3g}") for v in abs(run.error).max(axis=0)]
     assert run.error.shape == (501, 2) and len(run) == 501 and run.n == 2
     with pytest.raises(tp.TaupiError, match="no reference"):
         _ = tp.simulate(tp.RigidPlant(ARM), duration=0.01).error

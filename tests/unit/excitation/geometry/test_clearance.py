@@ -1,5 +1,6 @@
 """Distances, their gradients, the pairs that are watched, and certificates that hold between samples."""
 
+import dataclasses
 import re
 
 import numpy as np
@@ -226,6 +227,19 @@ def test_a_certificate_tightens_where_it_is_needed(arms):
     np.testing.assert_allclose(certificate.bound, keep.distances(still(0.5).q), atol=1e-8)
     assert "clearance is kept at all times" in certificate.sentence or "clearance is not kept" in certificate.sentence
     assert certificate.to_dict()["ok"] == certificate.ok
+
+
+def test_a_certificate_is_refuted_where_links_are_seen_too_near(arms):
+    """And not where its bound alone is too loose: that is not proven, and nothing more."""
+    still = tp.BSpline(np.zeros((4, arms.n)) + 0.1, 1.0)
+    least = float(tp.clearance(arms, 0.0).distances(still(0.5).q).min())
+    near = tp.clearance(arms, 0.01)
+    certificate = near.certificate(still)
+    assert least > 0 and certificate.ok and not certificate.refuted
+    beyond = dataclasses.replace(certificate, asked=certificate.found + 1e-3)
+    assert beyond.refuted and not beyond.ok and "clearance is not kept" in beyond.sentence
+    loose = dataclasses.replace(certificate, bound=certificate.asked - 1e-3)
+    assert not loose.refuted and not loose.ok and "is not proven to be kept" in loose.sentence
 
 
 @pytest.mark.parametrize(

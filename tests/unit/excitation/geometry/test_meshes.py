@@ -51,6 +51,13 @@ def test_formats_agree(tmp_path, name, data):
     np.testing.assert_allclose(read_triangles(tmp_path / name), CORNERS[FACES])
 
 
+def test_bytes_after_the_triangles_of_a_binary_file_do_not_matter(tmp_path):
+    (tmp_path / "a.stl").write_bytes(
+        binary_stl(CORNERS[FACES]).replace(b"solid", b"a mesh", 1)[1:] + b"made by a program"
+    )
+    np.testing.assert_allclose(read_triangles(tmp_path / "a.stl"), CORNERS[FACES])
+
+
 def test_a_face_of_four_corners_is_two_triangles(tmp_path):
     (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n")
     assert read_triangles(tmp_path / "a.obj").shape == (2, 3, 3)
