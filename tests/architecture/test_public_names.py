@@ -12,6 +12,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from refusals import refused
 
 import taupi
 from taupi.errors import MovedWarning, TaupiWarning
@@ -242,5 +243,5 @@ def test_documented_settings_are_where_the_docstring_says():
 
 
 def test_wrong_settings_name_those_that_exist():
-    with pytest.raises(taupi.TaupiError, match=r"budget is 3, expected taupi\.signals\.Budget\(\.\.\.\)\."):
+    with refused("budget", got=3, expected="taupi.signals.Budget"):
         taupi.signals.reading_budget(budget=3)

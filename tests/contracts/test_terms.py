@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from refusals import refused
 from support import ROUNDING, error
 
 import taupi as tp
@@ -144,9 +145,9 @@ def test_terms_that_change_dry_friction_are_refused_where_they_cannot_be(arm):
             tp.elastic_regressor(arm.with_transmissions(stiffness=100.0), terms=("coulomb", object_of(name)))
     with pytest.raises(TaupiError, match="'load' is not linear in the parameters"):
         tp.slotine_li_regressor(arm, terms=("coulomb", "load"))
-    with pytest.raises(TaupiError, match="load of joint1 is 1, expected a share from 0 to below 1"):
+    with refused("load", joint="joint1", got=1.0):
         tp.inverse_dynamics(arm.with_friction(load=1.0), terms=("coulomb", "load"))
-    with pytest.raises(TaupiError, match=r"load of joint1 is -0\.1"):
+    with refused("load", joint="joint1", got=-0.1):
         tp.forward_dynamics(arm.with_friction(load=-0.1), terms=("coulomb", "load"))
     with pytest.raises(TaupiError, match="velocity of the term 'curve' is 0"):
         tp.inverse_dynamics(arm, terms=("coulomb", "curve"))
@@ -218,7 +219,7 @@ def test_shapes_of_the_two_exponentials_are_checked(bad):
     for kind in (tp.terms.StribeckRise, tp.terms.StribeckFall):
         with pytest.raises(TaupiError, match="expected a positive number"):
             kind(bad)
-    with pytest.raises(TaupiError, match="fall_slowness is"):
+    with refused("fall_slowness"):
         tp.terms.StribeckCurve(0.1, 0.2, fall_slowness=bad)
 
 

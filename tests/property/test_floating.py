@@ -9,6 +9,7 @@ import pytest
 from floating import floating_tree, moved, states, with_balls
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from support import ROUNDING, error, random_robot
 
 import taupi as tp
@@ -200,9 +201,7 @@ def test_bad_quaternions_are_refused():
     tp.gravity_torque(robot)(q)
     with pytest.raises(tp.TaupiError, match=r"q has a quaternion of length zero for joint 'base', in q\[3:7\]"):
         tp.gravity_torque(robot)(np.zeros((5, 9)))
-    with pytest.raises(
-        tp.TaupiError, match=r"q has shape \(8,\), expected \(\.\.\., 9\): positions, with a quaternion"
-    ):
+    with refused("q", got=(8,), expected="(..., 9)"):
         tp.gravity_torque(robot)(np.zeros(8))
 
 

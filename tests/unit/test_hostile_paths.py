@@ -4,6 +4,7 @@ import os
 import stat
 
 import pytest
+from refusals import refused
 
 import taupi as tp
 from taupi.excitation.geometry.meshes import find_mesh
@@ -37,7 +38,7 @@ def test_folders_that_may_not_be_looked_into(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(os, "stat", refuse)
-    with pytest.raises(tp.TaupiError, match=r"path is 'a/b\.csv', expected the path of a file: Permission denied"):
+    with refused("path", expected="the path of a file", strerror="Permission denied"):
         path_of("a/b.csv")
     assert status_of(tmp_path) is None
 

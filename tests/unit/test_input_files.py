@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from refusals import refused
 
 from taupi.budget import Budget, Clock, budget, reading_budget
 from taupi.errors import TaupiError, shown
@@ -36,7 +37,7 @@ def test_folders_missing_and_empty_files(tmp_path):
         read_text(tmp_path / "empty", "a thing")
     with pytest.raises(TaupiError, match=r"No file .*none'. Make one."):
         read_bytes(tmp_path / "none", "a thing", missing="Make one.")
-    with pytest.raises(TaupiError, match="path is 3, expected the path of a thing"):
+    with refused("path", got=3, expected="the path of a thing"):
         read_bytes(3, "a thing")
 
 
@@ -149,7 +150,7 @@ def test_a_person_allows_more_by_a_block_or_by_the_environment(monkeypatch):
         monkeypatch.setenv("TAUPI_BUDGET", text)
         with pytest.raises(TaupiError, match=sentence):
             budget()
-    with pytest.raises(TaupiError, match="joints is 0, expected a whole number of at least 1"):
+    with refused("joints", got=0, expected="of at least 1"):
         Budget(joints=0)
 
 

@@ -4,6 +4,7 @@ import blocks
 import numpy as np
 import pytest
 from elastic import VECTORS, arm
+from refusals import refused
 from support import error
 
 import taupi as tp
@@ -55,7 +56,7 @@ def test_motors_as_bodies():
     assert body[0] == pytest.approx(21) and body[9] == pytest.approx(7 / 15 + 1.25 + 12.1)
     symbolic = tp.elastic.with_motors(tp.load("elbow2r"), ["mm1", "mm2"], [(0, 0, 0), ("x", 0, 0)])
     assert {"mm2", "x"} <= {name for name, _ in symbolic.symbols}
-    with pytest.raises(tp.TaupiError, match="mass has 2, expected 3: one per joint"):
+    with refused("mass", got=2, expected=3):
         tp.elastic.with_motors(robot, [1.0, 2.0], position)
     with pytest.raises(tp.TaupiError, match="motor of"):
         tp.elastic.with_motors(robot, [1.0, -2.0, 1.0], position)
@@ -184,7 +185,7 @@ def test_bow_tie():
     a, six = rng.uniform(-1, 1, (2, 3)), rng.uniform(-1, 1, 6)
     assert np.array_equal(tp.closed_form.bow_tie(a[0]), blocks.bow(a[0]))
     assert np.allclose(tp.closed_form.bow_tie(a) @ six, a @ blocks.tensor(six), atol=1e-15)
-    with pytest.raises(tp.TaupiError, match=r"a has shape \(4,\), expected \(..., 3\)"):
+    with refused("a", got=(4,), shape=(3,)):
         tp.closed_form.bow_tie([1.0, 2.0, 3.0, 4.0])
 
 

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from fits import friction_fit
+from refusals import refused
 
 import taupi as tp
 from taupi.bridges import emit_fmu
@@ -436,9 +437,9 @@ def test_bad_arguments_are_named(arm, tmp_path):
         emit_fmu(arm, tmp_path / "a.fmu")
     with pytest.raises(TaupiError, match=r"expected a name that ends in \.fmu"):
         emit_fmu(plant, tmp_path / "a.zip")
-    with pytest.raises(TaupiError, match=r"fmi.*'1\.0'"):
+    with refused("fmi", got="1.0"):
         emit_fmu(plant, tmp_path / "a.fmu", fmi="1.0")
-    with pytest.raises(TaupiError, match="step is 0, expected"):
+    with refused("step", got=0):
         emit_fmu(plant, tmp_path / "a.fmu", step=0)
     with pytest.raises(TaupiError, match="only a plant integrates by itself"):
         emit_fmu(tp.PDGravity(arm), tmp_path / "a.fmu", step=0.01)

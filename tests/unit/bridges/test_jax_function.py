@@ -6,6 +6,7 @@ import threading
 import casadi as cs
 import numpy as np
 import pytest
+from refusals import refused
 from support import ROUNDING, error
 
 import taupi as tp
@@ -233,7 +234,7 @@ def test_scans_and_checkpoints(arm):
 
 def test_bad_arguments_are_named(function):
     q, qd, qdd = states(6, 2)
-    with pytest.raises(TaupiError, match=r"qd has shape \(2, 5\), expected \(..., 6\): one value per joint"):
+    with refused("qd", got=(2, 5), expected="(..., 6)"):
         function(q, qd[:, :5], qdd)
     with pytest.raises(TaupiError, match="batch axes do not fit each other"):
         function(q, np.zeros((3, 6)), qdd)
@@ -246,7 +247,7 @@ def test_bad_arguments_are_named(function):
         function(q, qd)
     with pytest.raises(TaupiError, match="Did you mean 'qdd'"):
         function(q, qd, qddd=qdd)
-    with pytest.raises(TaupiError, match=r"q has shape \(\), expected"):
+    with refused("q"):
         function(1.0, qd, qdd)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import taupi as tp
 from taupi.errors import TaupiError
@@ -120,9 +121,9 @@ def test_smooth_friction_and_springs():
     energy = lambda x: (ends(x) - rest) ** 2 / 2  # noqa: E731
     step = 1e-6
     assert np.allclose(column, (energy(q[:, 0] + step) - energy(q[:, 0] - step)) / (2 * step), atol=1e-8)
-    with pytest.raises(TaupiError, match="velocity is"):
+    with refused("velocity"):
         tp.terms.Coulomb(-1.0)
-    with pytest.raises(TaupiError, match="lever is"):
+    with refused("lever"):
         tp.terms.Spring((0.1, 0.1, 0.1, 0.0))
-    with pytest.raises(TaupiError, match="velocity has 1 values"):
+    with refused("velocity", got=1):
         tp.regressor(arm, terms=(tp.terms.Coulomb((0.1,)),))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import sympy
 from emitted import by_c, by_python
+from refusals import refused
 from support import error
 
 import taupi as tp
@@ -82,7 +83,7 @@ def test_a_subset_of_joints():
     assert Y.outputs[0].shape == (8, 60 + 3 * 6 + 2) and Y.inputs[3].shape == (2,)
     assert Y.parameters.names[-2:] == ("joint2.stiffness", "joint3.stiffness")
     assert tp.elastic.mass_matrix(arm).outputs[0].shape == (8, 8)
-    with pytest.raises(TaupiError, match=r"theta has shape \(6,\), expected \(..., 2\): one value per elastic joint"):
+    with refused("theta", got=(6,), expected="(..., 2)"):
         Y(*[np.zeros(6)] * 6)
 
 

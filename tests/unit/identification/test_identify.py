@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from excite import fourier, simulated
+from refusals import refused
 
 import taupi as tp
 from taupi.errors import NotIdentifiedError, TaupiError
@@ -287,14 +288,14 @@ def test_bad_logs(arm):
         tp.identify(arm, log.select([0]))
     with pytest.raises(TaupiError, match="tau is missing"):
         tp.identify(arm, log.with_(tau=None))
-    with pytest.raises(TaupiError, match="covariance"):
+    with refused("covariance"):
         tp.estimators.WeightedLeastSquares(covariance="fll")
-    with pytest.raises(TaupiError, match="k is"):
+    with refused("k"):
         tp.estimators.Huber(k=0)
-    with pytest.raises(TaupiError, match="weight is"):
+    with refused("weight"):
         tp.estimators.Ridge(weight=-1)
     fit = tp.identify(arm, log)
-    with pytest.raises(TaupiError, match="level is"):
+    with refused("level"):
         fit.intervals(2)
     with pytest.raises(TaupiError, match="No setting 'cutof'"):
         fit.validate(log, cutof=3)

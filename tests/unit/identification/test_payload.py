@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from cli_runs import motion
 from loads import ARM, LOAD, TERMS, carried, fit, recorded
+from refusals import refused
 
 import taupi as tp
 from taupi.errors import NotIdentifiedError, TaupiError
@@ -181,12 +182,12 @@ def test_a_payload_says_that_its_fit_is_poor():
 
 
 def test_what_is_no_fit_is_refused():
-    with pytest.raises(TaupiError, match="fit is 3, expected a Fit"):
+    with refused("fit", got=3):
         tp.identify_payload(3, recorded(ARM, 202))
 
 
 def test_bad_levels_are_refused(load):
-    with pytest.raises(TaupiError, match="level is 2"):
+    with refused("level", got=2):
         load.intervals(2)
 
 

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from command_line import taupi
+from refusals import refused
 from runs_of_arms import arm, recorded, write_runs
 
 import taupi as tp
@@ -67,7 +68,7 @@ def test_what_does_not_belong_together_is_refused(fit, tmp_path):
         tp.identify_pieces(fit, path, "huber")
     with pytest.raises(tp.TaupiError, match="force"):
         tp.compress_log(fit, recorded(0), path)
-    with pytest.raises(tp.TaupiError, match="fit is 3, expected a Fit"):
+    with refused("fit", got=3):
         tp.compress_log(3, recorded(0), path, force=True)
     path.write_bytes(path.read_bytes()[:300])
     with pytest.raises(tp.TaupiError, match="cut off or damaged"):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import sympy
+from refusals import refused
 
 import taupi as tp
 from taupi.errors import TaupiError
@@ -75,7 +76,7 @@ def test_bad_screws(screw, message):
 
 
 def test_one_home_a_screw():
-    with pytest.raises(TaupiError, match="home has 2 placements for 1 screws"):
+    with refused("home", got=2, n=1):
         tp.Robot.from_poe([(0, 0, 1, 0, 0, 0)], [np.eye(4)] * 2)
     for home in ([np.eye(3)], [None]):
         with pytest.raises(TaupiError, match="home 1 is"):

@@ -5,6 +5,7 @@ import pickle
 import casadi as cs
 import numpy as np
 import pytest
+from refusals import refused
 from support import ROUNDING, error, random_robot, random_states
 
 import taupi as tp
@@ -121,7 +122,7 @@ def test_products_are_programs_of_their_own(problem):
 
 def test_bad_input(problem):
     y, states, tau, _ = problem
-    with pytest.raises(TaupiError, match="No kind 'lu'"):
+    with refused("kind", name="lu"):
         tp.program.Accumulator(y, kind="lu")
     with pytest.raises(TaupiError, match="not a regressor"):
         tp.program.Accumulator(tp.gravity_torque(tp.load("elbow2r")))
@@ -131,7 +132,7 @@ def test_bad_input(problem):
         with pytest.raises(TaupiError, match="same regressor and the same kind"):
             tp.program.Accumulator(y).merge(other)
     for block in (0, -1, "x", 1.5):
-        with pytest.raises(TaupiError, match="block is"):
+        with refused("block"):
             tp.program.Accumulator(y, block=block)
     with pytest.raises(TaupiError, match="expected a regressor"):
         tp.program.Accumulator("panda")

@@ -12,6 +12,7 @@ import tracemalloc
 import casadi as cs
 import numpy as np
 import pytest
+from refusals import refused
 from support import ROUNDING, error, random_robot, random_states
 
 import taupi as tp
@@ -128,7 +129,7 @@ def test_out_is_filled_and_checked(y, arm, layout):
     with pytest.raises(TaupiError, match="aligned"):
         kernel(*states, out=shifted)
     for wrong in (5, "abc", [], [buffer, buffer]):
-        with pytest.raises(TaupiError, match=r"^out (is|has)"):
+        with refused("out"):
             kernel(*states, out=wrong)
     buffer.flags.writeable = False
     with pytest.raises(TaupiError, match="expected a writable"):
@@ -323,7 +324,7 @@ def test_bound_form(y, arm):
 def test_bad_options(y):
     with pytest.raises(TaupiError, match=r"No layout 'sample'.*Did you mean 'samples'"):
         y.compile("cpu", layout="sample")
-    with pytest.raises(TaupiError, match="No dtype 'int32'"):
+    with refused("dtype", name="int32"):
         y.compile("cpu", dtype=np.int32)
 
 

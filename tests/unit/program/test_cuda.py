@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from refusals import refused
 
 import taupi as tp
 from taupi.errors import TaupiError
@@ -28,9 +29,9 @@ def test_spec_needs_no_device():
     spec = cuda.kernel_spec(y, layout="nonzeros", dtype="float32")
     assert spec.nonzeros == (len(y.nonzeros()),)
     assert "sincosf" in spec.source
-    with pytest.raises(TaupiError, match="No layout"):
+    with refused("layout"):
         cuda.kernel_spec(y, layout="rows")
-    with pytest.raises(TaupiError, match="No dtype"):
+    with refused("dtype"):
         cuda.kernel_spec(y, dtype="int8")
 
 

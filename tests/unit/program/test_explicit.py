@@ -13,6 +13,7 @@ from flint import fmpq
 from formulas import constants, evaluated, inputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from support import ROUNDING, error, random_robot
 
 import taupi as tp
@@ -126,7 +127,7 @@ def test_names_of_the_user():
     form = check(program, names=names)
     for name in names:
         assert re.search(rf"Y.*\b{name}\b", form.text())
-    with pytest.raises(tp.TaupiError, match="b4 = 2\\*qrdd1 \\+ 2\\*qrdd2 has a common factor"):
+    with refused("names", name="b4", expression="2*qrdd1 + 2*qrdd2"):
         program.explicit(names={"b4": "2*qrdd1 + 2*qrdd2"})
     with pytest.raises(tp.TaupiError, match="not an expression"):
         program.explicit(names={"b4": "qrdd1 +"})
@@ -263,7 +264,7 @@ def test_intermediate_terms_are_short():
 
 
 def test_wrong_settings_are_named():
-    with pytest.raises(tp.TaupiError, match="No angles 'sums'"):
+    with refused("angles", name="sums"):
         tp.mass_matrix(tp.load("elbow2r")).explicit(angles="sums")
 
 

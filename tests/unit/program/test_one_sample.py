@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from refusals import refused
 from support import random_robot, random_states
 
 import taupi as tp
@@ -105,7 +106,7 @@ def test_several_outputs_and_inputs_without_axes():
 
 def test_errors_and_nan_are_as_ever(y, states):
     q, qd, qdd = states[:, 0]
-    with pytest.raises(tp.TaupiError, match=r"qdd has shape \(1,\), expected \(\.\.\., 5\)"):
+    with refused("qdd", got=(1,), expected="(..., 5)"):
         y(q, qd, qdd[:1])
     with pytest.raises(tp.TaupiError, match="qdd holds complex128, expected real numbers"):
         y(q, qd, qdd * 1j)

@@ -6,6 +6,7 @@ from fractions import Fraction
 import casadi as cs
 import numpy as np
 import pytest
+from refusals import refused
 from support import ROUNDING, error, random_states
 
 import taupi as tp
@@ -71,11 +72,11 @@ def test_nan_stays_in_its_sample(puma, target):
 
 
 def test_unknown_names_are_suggested(puma):
-    with pytest.raises(TaupiError, match=r"No target 'gpu'"):
+    with refused("target", name="gpu"):
         tp.regressor(puma).compile("gpu")
     with pytest.raises(TaupiError, match=r"No input 'qddd'.*Did you mean 'qdd'"):
         tp.regressor(puma).jacobian("qddd")
-    with pytest.raises(TaupiError, match="threads is 0"):
+    with refused("threads", got=0):
         tp.regressor(puma).compile("cpu", threads=0)
     with pytest.raises(TaupiError, match=r"No parameter 'link2\.mm'.*Did you mean 'link2\.m"):
         tp.regressor(puma, columns=["link2.mm"])
@@ -155,14 +156,14 @@ def test_compile_takes_what_a_target_knows(puma):
     want = y(*states)
     assert error(y.compile("numpy", threads=2)(*states), want) < ROUNDING
     assert np.array_equal(y.compile(target="cpu", threads=np.int64(2))(*states), want)
-    with pytest.raises(TaupiError, match="'numpy' has no layout"):
+    with refused("layout", target="numpy"):
         y.compile("numpy", layout="batch_last")
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan, "x", None, True, [1.0]])
 def test_symbols_are_bound_to_numbers(bad):
     arm = tp.Robot.from_dh([{"a": "l1"}], parameters=[1] * 10)
-    with pytest.raises(TaupiError, match=r"l1 is .*expected a finite number"):
+    with refused("l1"):
         tp.regressor(arm).bind(l1=bad)
 
 

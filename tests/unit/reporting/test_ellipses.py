@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 from support import ROUNDING, error
 
 import taupi as tp
@@ -75,9 +76,9 @@ def test_bad_input():
         tp.operational.mass_ellipses(UNIT, [[0.3, 0.9], [0.3, 0.0]])
     with pytest.raises(TaupiError, match="expected 'xy', 'position'"):
         tp.operational.mass_ellipses(tp.load("planar3r"), [0.3, 0.9, 0.4], task="planar")
-    with pytest.raises(TaupiError, match=r"q has shape \(3,\)"):
+    with refused("q", got=(3,)):
         tp.operational.mass_ellipses(UNIT, [0.1, 0.2, 0.3])
     with pytest.raises(TaupiError, match="not finite"):
         tp.operational.mass_ellipses(UNIT, [np.inf, 0.2])
-    with pytest.raises(TaupiError, match="scale is -1"):
+    with refused("scale", got=-1):
         tp.plot(tp.operational.mass_ellipses(UNIT, [0.3, 0.9]), scale=-1)

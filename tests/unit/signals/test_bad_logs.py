@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import taupi as tp
 from taupi.errors import TaupiError
@@ -132,7 +133,7 @@ def test_archives_of_other_things(tmp_path):
     with pytest.raises(TaupiError, match=r"Python objects|no array of numbers"):
         tp.read_log(file)
     np.savez(file, t=np.arange(3), q=np.zeros((4, 2)))
-    with pytest.raises(TaupiError, match=r"q has (4 values|shape)"):
+    with refused("q"):
         tp.read_log(file)
     with pytest.raises(TaupiError, match="arrays of different lengths"):
         list(tp.signals.log_blocks(file))
@@ -188,15 +189,15 @@ def test_what_is_no_file(tmp_path):
     with pytest.raises(TaupiError, match=r"is of no known format|is a directory"):
         tp.read_log(tmp_path)
     for bad in (None, 3, "", "a\0b"):
-        with pytest.raises(TaupiError, match=r"path is .*, expected the path or address of a log"):
+        with refused("path", expected="the path or address of a log"):
             tp.read_log(bad)
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(TaupiError, match="is not a regular file"):
         tp.read_log(tmp_path / "pipe.csv")
     (tmp_path / "run.csv").write_text(GOOD)
-    with pytest.raises(TaupiError, match="No format 'excel'"):
+    with refused("format", name="excel"):
         tp.read_log(tmp_path / "run.csv", format="excel")
-    with pytest.raises(TaupiError, match="size is 0, expected a whole number of at least 1"):
+    with refused("size", got=0, expected="of at least 1"):
         tp.signals.log_blocks(tmp_path / "run.csv", size=0)
     with pytest.raises(TaupiError, match="which cannot be read in blocks"):
         tp.signals.log_blocks(tmp_path / "run.csv", format="mat")

@@ -7,6 +7,7 @@ import pytest
 from adaptive import VECTORS
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from refusals import refused
 from scipy import interpolate, signal
 
 import taupi as tp
@@ -251,7 +252,7 @@ def test_the_mean_of_periods_has_less_noise_and_tells_how_much_there_was():
     assert left.std() == pytest.approx(sigma / np.sqrt(10), rel=0.1)
     again = tp.signals.average_periods(log, period=5.0)  # of another length, given
     assert again.count == 4
-    with pytest.raises(TaupiError, match=r"log has 1.\d+ periods of 15 s, expected at least 2"):
+    with refused("log", seconds=15.0):
         tp.signals.average_periods(log, period=15.0)
 
 
@@ -264,7 +265,7 @@ def test_fourier_derivatives_are_those_of_the_truth():
     noisy = tones(t) + 1e-3 * np.random.default_rng(7).normal(size=(4321, 2))
     x, xd, xdd = fourier(noisy, RATE, period)
     assert np.abs(xdd - tones(t, order=2)).max() < 0.05  # the seven harmonics are found among the noise
-    with pytest.raises(TaupiError, match="harmonics is 0, expected 1 to"):
+    with refused("harmonics", got=0):
         fourier(noisy, RATE, period, harmonics=0)
 
 
@@ -293,7 +294,7 @@ def test_delays_are_undone():
         assert np.abs(aligned.tau - aligned.q).max() < 1e-3 and len(log) - len(aligned) == int(
             np.ceil(abs(delay) * RATE)
         )
-    with pytest.raises(TaupiError, match="seconds is 9, expected less than"):
+    with refused("seconds", got=9.0):
         tp.signals.remove_delay(log, "tau", 9)
     with pytest.raises(TaupiError, match="qd is missing"):
         tp.signals.remove_delay(log, "qd", 0.1)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from floating import floating_tree, states, with_balls
+from refusals import refused
 from support import random_robot
 
 import taupi as tp
@@ -101,5 +102,5 @@ def test_wrenches_at_several_frames():
     assert np.abs(run.residual).max() < 1e-6
     with pytest.raises(tp.TaupiError, match="No frame 'paw'"):
         tp.RigidPlant(robot, wrench={"paw": left})
-    with pytest.raises(tp.TaupiError, match=r"wrench has shape \(2,\)"):
+    with refused("wrench", got=(2,)):
         tp.simulate(tp.RigidPlant(robot, wrench={"root": [1.0, 2.0]}), duration=0.1, initial=(q, qd))

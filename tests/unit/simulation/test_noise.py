@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refused
 from scipy import stats
 
 import taupi as tp
@@ -34,5 +35,5 @@ def test_any_blocks_and_any_company_give_the_same():
 
 @pytest.mark.parametrize("seed", [-1, 2**128, 1.5, "a", True])
 def test_bad_seeds(seed):
-    with pytest.raises(tp.TaupiError, match=r"seed is .*expected a whole number from 0"):
+    with refused("seed"):
         tp.simulate(tp.RigidPlant(tp.load("elbow2r")), duration=0.01, sensors=tp.Sensors(q_noise=0.1), seed=seed)

@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from refusals import refused
 
 import taupi as tp
 from taupi.excitation.motions.bounded import SplineMotion
@@ -135,5 +136,5 @@ def test_bad_settings_are_refused(tmp_path, change, sentence):
 
 
 def test_a_motion_of_another_robot_is_refused(tmp_path):
-    with pytest.raises(tp.TaupiError, match="motion has 6 joints, the robot has 7"):
+    with refused("motion", n=6, robot_n=7):
         write(motion_of(6), tp.load("panda"), tmp_path / "out")

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from fits import TERMS, friction_fit, friction_log
+from refusals import refused
 from support import error
 
 import taupi as tp
@@ -120,7 +121,7 @@ def test_a_covariance_may_be_singular():
 
 def test_refusals():
     fit = friction_fit()
-    with pytest.raises(tp.TaupiError, match="seconds is -1"):
+    with refused("seconds", got=-1):
         fit.recursive_estimator(-1)
     with pytest.raises(tp.TaupiError, match="tau has entries that are not finite"):
         estimator = fit.recursive_estimator()
