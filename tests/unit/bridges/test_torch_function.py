@@ -12,7 +12,8 @@ from taupi.errors import TaupiError
 torch = pytest.importorskip("torch")
 
 # PyTorch's own forward mode still compiles something by a part of PyTorch that is deprecated.
-pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")
+# PyTorch compiles parts of itself by a means that it calls deprecated; from 2.13 on it says so by another kind of warning.
+pytestmark = pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning", "ignore:`torch.jit:FutureWarning")
 
 SINGLE = 2e-6  # a few roundings of float32
 
