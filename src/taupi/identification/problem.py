@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from taupi.checks import real_array
 from taupi.dynamics.terms import Load, Term, kind_of
 from taupi.errors import TaupiError
 from taupi.identifiability.base_parameters import BaseParameters
@@ -187,7 +188,7 @@ def _typical_weight(factors: Sequence[JointFactor], joint: int, weights: Weights
 def prior_values(prior: Robot | Parameters | ArrayLike) -> np.ndarray:
     """Return the numbers of a prior: those of a robot's description, of parameters, or as they are."""
     named = prior.parameters if isinstance(prior, Robot) else prior
-    return np.asarray(named.values if isinstance(named, Parameters) else named, dtype=float)
+    return real_array("prior", named.values if isinstance(named, Parameters) else named)
 
 
 def prior_of(prior: PriorLike, base: BaseParameters) -> np.ndarray:

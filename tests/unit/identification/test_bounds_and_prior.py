@@ -113,6 +113,11 @@ def test_estimators_that_cannot_use_them_refuse_them(estimator, known):
         fitted("ridge", bounds={"*": {"mass": (0.1, 15)}})
 
 
+def test_a_prior_that_is_no_numbers_is_refused_by_its_name():
+    with refused("prior", got="heavy"):
+        fitted(prior="heavy")
+
+
 @pytest.mark.parametrize(
     ("known", "message"),
     [

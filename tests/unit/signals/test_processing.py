@@ -254,6 +254,9 @@ def test_the_mean_of_periods_has_less_noise_and_tells_how_much_there_was():
     assert again.count == 4
     with refused("log", seconds=15.0):
         tp.signals.average_periods(log, period=15.0)
+    with refused("period", got=1e-9, least=4):
+        tp.signals.average_periods(log, period=1e-9)
+    assert len(tp.signals.average_periods(log, period=4 / RATE).log) == 4
 
 
 def test_fourier_derivatives_are_those_of_the_truth():

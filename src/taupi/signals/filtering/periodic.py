@@ -13,6 +13,8 @@ from taupi.signals.log import Log
 
 # A lag counts as a period if the motion correlates with itself, shifted by the lag, at least this well.
 _ALIKE = 0.97
+# Fewer samples show no motion within a period.
+_LEAST_SAMPLES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def average_periods(log: Log, period: float | None = None) -> PeriodMean:
 
     Args:
         log: The log, uniform in time.
-        period: The period, s; found by `find_period` by default.
+        period: The period, s, of four samples or more; found by `find_period` by default.
 
     >>> import numpy as np, taupi as tp
     >>> t = np.arange(4000) / 200
@@ -112,7 +114,14 @@ def average_periods(log: Log, period: float | None = None) -> PeriodMean:
             got=log.duration / seconds,
             seconds=seconds,
         )
-    points = max(4, round(seconds * log.rate_hz))
+    points = round(seconds * log.rate_hz)
+    if points < _LEAST_SAMPLES:
+        raise TaupiError(
+            "{period} is {got:g} s, expected {least} samples or more, {seconds:g} s.",
+            got=seconds,
+            least=_LEAST_SAMPLES,
+            seconds=_LEAST_SAMPLES / log.rate_hz,
+        )
     grid = np.arange(points) * (seconds / points)
     at = np.minimum(log.time[0] + grid + seconds * np.arange(count)[:, None], log.time[-1])
     mean, std = {}, {}
