@@ -376,10 +376,9 @@ def _notes(
     if fit.verdict.level is not Level.GOOD:
         why = " ".join(fit.verdict.reasons[:1])
         notes.append(f"the fit of the robot without the payload is {fit.verdict.level}: {why}")
-    notes.append(
-        f"the relative error of the torque in {', '.join(names)} falls from {estimate.before:.2%} to {estimate.relative:.2%} "
-        "with the payload"
-    )
+    before, after = f"{estimate.before:.2%}", f"{estimate.relative:.2%}"
+    change = f"falls from {before} to {after}" if before != after else f"stays {after}"
+    notes.append(f"the relative error of the torque in {', '.join(names)} {change} with the payload")
     if not determined[0]:
         notes.append(
             "only first moments are seen: of a known mass, each is this mass times where its centre lies along that axis"

@@ -87,7 +87,7 @@ class Change:
         """The change in words."""
         more = "more" if self.value > 0 else "less"
         size = f"{abs(self.value):.3g} {self.unit}"
-        by = f"({self.distance:.0f} standard errors)"
+        by = f"({self.distance:.{0 if self.distance >= 10 else 1}f} standard errors)"
         if self.kind == "mass":
             return f"{size} {more} on {self.owner} {by}"
         if self.kind == "offset":
