@@ -90,6 +90,24 @@ def test_damaged_files_are_refused(path):
         variables(path.read_bytes(), path.name)
 
 
+def test_string_arrays_of_matlab_are_passed_over(tmp_path):
+    """They are objects, without a shape, of which the file says no more to other programs than name and class."""
+
+    def text(content):
+        return struct.pack("<II", 1, len(content)) + content.ljust(-(-len(content) // 8) * 8, b"\0")
+
+    place = np.array([[0xDD000000, 2, 1, 1, 1, 1]], "<u4")
+    matrix = struct.pack("<IIII", 6, 8, 13, 0) + struct.pack("<IIii", 5, 8, 6, 1) + text(b"")
+    matrix += struct.pack("<II", 6, place.nbytes) + place.tobytes()
+    words = struct.pack("<IIII", 6, 8, 17, 0) + text(b"joint_names") + text(b"MCOS") + text(b"string")
+    words += struct.pack("<II", 14, len(matrix)) + matrix
+    savemat(tmp_path / "a.mat", {"q": np.eye(3)})
+    content = (tmp_path / "a.mat").read_bytes() + struct.pack("<II", 14, len(words)) + words
+    (tmp_path / "a.mat").write_bytes(content)
+    assert list(variables(content, "a.mat")) == ["q"]
+    assert agree(tmp_path / "a.mat") == 1
+
+
 def nested_cells(depth):
     """Cells in cells, which ended SciPy's reader by a segmentation fault."""
     content = b""

@@ -238,8 +238,11 @@ class Output:
 
 
 def _closed() -> Any:
-    """Return a stream that cannot be written; it takes the place of a closed one, so that no other file does."""
-    return os.fdopen(os.open(os.devnull, os.O_RDONLY), "w")
+    """Return a stream that cannot be written; it takes the place of a closed one, so that no other file does.
+
+    It keeps nothing to be written when it goes, which Python 3.13 would report.
+    """
+    return io.TextIOWrapper(os.fdopen(os.open(os.devnull, os.O_RDONLY), "wb", buffering=0), write_through=True)
 
 
 @contextmanager

@@ -105,7 +105,7 @@ Value = np.ndarray | str | dict[str, "Value"]  # numbers (rows, columns), text, 
 
 _HEADER = 128  # bytes of text, version and byte order at the start of versions 5 to 7
 _MATRIX, _COMPRESSED = 14, 15
-_CELL, _STRUCT, _CHAR = 1, 2, 4
+_CELL, _STRUCT, _CHAR, _OBJECT = 1, 2, 4, 17
 _NUMERIC = range(6, 16)  # double, single, and whole numbers of 8 to 64 bits
 _COMPLEX = 0x0800
 _TYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
@@ -135,6 +135,10 @@ def variables(data: bytes, where: str) -> dict[str, Value]:
 
 def _refuse(where: str) -> NoReturn:
     raise TaupiError("{where} is not a MATLAB file, or it is cut off or damaged.", where=where)
+
+
+def _name(content: memoryview) -> str:
+    return bytes(content).rstrip(b"\0").decode("latin-1")
 
 
 @dataclass
@@ -184,15 +188,19 @@ class _ElementReader:
         """Return the name and the value of an array, None for what a log cannot use."""
         elements = self.elements(data)
         parts = [content for _, content in zip(range(3), (e[1] for e in elements), strict=False)]
-        if len(parts) < 3 or len(parts[0]) < 4 or len(parts[1]) % 4 or len(parts[1]) < 8:
-            if not len(data):  # an empty place in a cell or struct
-                return "", None
+        if not len(data):  # an empty place in a cell or struct
+            return "", None
+        if len(parts) < 3 or len(parts[0]) < 4:
             _refuse(self.where)
         (flags,) = struct.unpack_from(self.order + "I", parts[0])
+        if flags & 0xFF == _OBJECT:  # it has no shape; a string array of MATLAB is one
+            return _name(parts[1]), None
+        if len(parts[1]) % 4 or len(parts[1]) < 8:
+            _refuse(self.where)
         shape = struct.unpack(f"{self.order}{len(parts[1]) // 4}i", parts[1])
         if min(shape) < 0:
             _refuse(self.where)
-        name, kind = bytes(parts[2]).rstrip(b"\0").decode("latin-1"), flags & 0xFF
+        name, kind = _name(parts[2]), flags & 0xFF
         if depth > _DEEPEST or flags & _COMPLEX:
             return name, None
         if kind in _NUMERIC:
