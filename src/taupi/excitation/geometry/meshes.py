@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import stat
+import warnings
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -123,7 +124,9 @@ def _read_by_trimesh(path: Path, data: bytes) -> np.ndarray:
             "{file} is neither STL nor OBJ: it needs the package trimesh.", remedy=_TRIMESH_REMEDY, file=path.name
         ) from None
     try:
-        scene = trimesh.load_scene(path)
+        with warnings.catch_warnings():  # what NumPy deprecates in its readers is no fault of the file
+            warnings.simplefilter("ignore", DeprecationWarning)
+            scene = trimesh.load_scene(path)
         scale = trimesh.units.unit_conversion(scene.units, "meters") if scene.units else 1.0
         return np.asarray(scene.to_mesh().triangles, dtype=float) * scale
     except Exception as error:  # its readers raise many kinds of errors
